@@ -1,8 +1,8 @@
 """Question: how fast is PageRank with operators in Python, compared with the built-in PageRank.
 
-All run the same number of iterations on one placement: in float32, in float64, and with weights. On CPUs,
-PageRank also runs as a vertex program. The first use of an operator compiles it. A later use in another
-process loads it from the cache folder.
+All run the same number of iterations on one placement: in float32, in float64, and with weights. Without
+weights, PageRank also runs as a vertex program. The first use of an operator compiles it. A later use in
+another process loads it from the cache folder.
 
     python benchmarks/own_operators.py --scale 20
     python benchmarks/own_operators.py --scale 22 --on cuda:0
@@ -51,8 +51,13 @@ def main():
         f"PageRank by operators on {options.on}, times the built-in: {title}", ["", "median", "runs"], cells
     )
     if not options.no_record:
+        kind = options.on.partition(":")[0]
         harness.record(
-            "own_operators", question=__doc__.splitlines()[0], on=options.on, rows=rows, ratios=ratios
+            f"own_operators_{kind}_{options.scale}",
+            question=__doc__.splitlines()[0],
+            on=options.on,
+            rows=rows,
+            ratios=ratios,
         )
 
 
@@ -91,7 +96,7 @@ def _compare(case, options):
         return result.seconds / options.iterations, result["rank"]
 
     contenders = {"built-in": built_in, "operators": operators}
-    if not weighted and "cuda" not in options.on:
+    if not weighted:
         contenders["vertex program"] = vertex_program
     verified = ev.pagerank(placed, tol=0, max_iter=options.iterations, dtype=dtype)
     ev.verify(verified)

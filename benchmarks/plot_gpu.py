@@ -1,11 +1,10 @@
-"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and hybrid_*.json as hybrid.svg.
+"""Draw results/gpu_rivals*.json as docs/images/gpu.svg, and hybrid_pagerank_*.json as hybrid.svg.
 
     python benchmarks/plot_gpu.py
 
 The first plot shows cuGraph's time over Evener's for each algorithm and size, with marks at the goals. The
-second shows, for each task, graph and part of the edges that fits the GPU, the time by the CPU's share of the
-edges. It has a line for each policy, dotted lines for CPU and GPU alone, and a cross for the planned
-placement.
+second plot shows the time by the CPU's share of the edges, for each task, graph and part that fits the GPU.
+It has a line for each policy, dotted lines for CPU and GPU alone, and a cross for the planned placement.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def main():
         rivals = [_read(path) for path in harness.RESULTS.glob("gpu_rivals*.json")]
         if rivals:
             _rivals(rivals)
-        sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_*.json")]
+        sweeps = [_read(path) for path in harness.RESULTS.glob("hybrid_pagerank_*.json")]
         if sweeps:
             _hybrid(sweeps)
 

@@ -1,4 +1,4 @@
-"""Betweenness agrees with NetworkX, the reference twin and hand counts, however the graph is split."""
+"""Betweenness agrees with NetworkX, the reference implementation and counts by hand, for any split."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ splits = pytest.mark.parametrize(
 )
 
 
-# Every step by the cheaper side, every step pushed, every step pulled.
+# Choose the cheaper direction, push every step, pull every step.
 pushes = st.sampled_from([module.PUSH_COST, 0, 1e9])
-# No level is narrow, some are, all are.
+# No level is narrow, some levels are, all levels are.
 narrows = st.sampled_from([-1, 0, 1, 3, 8, 10**9])
 
 
 @st.composite
 def edge_lists(draw):
-    """Edges among up to 16 vertices, with self-loops, repeats, and vertices that have none."""
+    """Draw edges among up to 16 vertices, with self-loops, repeated edges and isolated vertices."""
     n = draw(st.integers(1, 16))
     ends = st.integers(0, n - 1)
     return n, draw(st.lists(st.tuples(ends, ends), max_size=40)), draw(st.booleans())
@@ -77,7 +77,7 @@ def test_agrees_with_networkx(parts, policy, drawn, push_cost, narrow, normalize
 @settings(max_examples=8, deadline=None)
 @given(drawn=edge_lists(), push_cost=pushes, narrow=narrows, choice=st.data())
 def test_some_sources_agree_with_the_reference(parts, policy, drawn, push_cost, narrow, choice):
-    """Parallel edges are kept here, and count as paths of their own; sources may repeat."""
+    """Parallel edges are kept and count as separate paths; sources may repeat."""
     n, edges, directed = drawn
     graph = graph_of(n, edges, directed)
     sources = choice.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6))
@@ -93,7 +93,7 @@ def test_some_sources_agree_with_the_reference(parts, policy, drawn, push_cost, 
     pairwise_cover([1, 2, 4], ["random", "high", "low"], [True, False], [0, 1e9]),
 )
 def test_larger_graphs_on_many_threads(parts, policy, directed, push_cost):
-    """Enough vertices that levels span words, runs and blocks."""
+    """Levels span several words, runs and blocks."""
     rng = np.random.default_rng(5)
     n = 12_000
     tails = (n * rng.random(60_000) ** 3).astype(np.int64)
@@ -117,7 +117,7 @@ def test_the_sample_is_drawn_by_seed_and_named():
     verify(first)
 
 
-def test_a_sample_of_all_is_networkx_on_all():
+def test_a_sample_of_all_vertices_equals_networkx():
     g = nx.gnp_random_graph(30, 0.1, seed=4)
     wanted = list(nx.betweenness_centrality(g, k=30).values())
     graph = graph_of(30, list(g.edges()), directed=False)
@@ -127,8 +127,8 @@ def test_a_sample_of_all_is_networkx_on_all():
 # ---- by hand ----------------------------------------------------------------------------------------
 
 
-def test_parallel_edges_are_paths_of_their_own():
-    """Three paths lead from 0 to 3: two through 1, by either of its edges, and one through 2."""
+def test_parallel_edges_are_separate_paths():
+    """Three paths lead from 0 to 3: two through the parallel edges to 1, and one through 2."""
     graph = Graph.from_edges([0, 0, 0, 1, 2], [1, 1, 2, 3, 3])
     result = betweenness(graph, sources=[0], normalized=False)
     np.testing.assert_allclose(result["centrality"], [0, 4 * 2 / 3, 4 * 1 / 3, 0], rtol=1e-15)
@@ -141,7 +141,7 @@ def test_self_loops_lie_on_no_shortest_path():
     assert betweenness(graph, normalized=False)["centrality"].tolist() == [0, 1, 0]
 
 
-def test_ids_with_gaps_and_of_strings():
+def test_ids_with_gaps_and_string_ids():
     graph = Graph.from_edges([10, 500], [500, 7])
     assert betweenness(graph, sources=[10], normalized=False)["centrality"].tolist() == [0, 0, 3]
     graph = Graph.from_edges(["x", "b"], ["b", "a"])
@@ -169,7 +169,7 @@ def test_no_sources_give_zeros():
     [(1, 0, -1), (1, 1e9, -1), (1, 0, 3), (1, 0, 100), (2, 0, -1), (2, 1e9, -1)],
 )
 def test_more_paths_than_float64_can_count(parts, push_cost, narrow):
-    """4^700 of them. All that lies behind a joint depends on it, and its middles share it evenly."""
+    """There are 4^700 paths. All vertices behind a joint depend on it, and its middles share them evenly."""
     stages, width = 700, 4
     src, dst, joints, middles = graphs.diamonds(stages, width)
     graph = Graph.from_edges(src, dst)
@@ -181,8 +181,8 @@ def test_more_paths_than_float64_can_count(parts, push_cost, narrow):
 
 
 @pytest.mark.parametrize("narrow", [-1, 4, 100])
-def test_too_many_beside_too_few_are_refused(narrow):
-    """4^950 paths to one vertex at distance 1900 and a single path to another."""
+def test_path_counts_too_far_apart_are_refused(narrow):
+    """4^950 paths lead to one vertex at distance 1900, and one path leads to another."""
     src, dst, _, middles = graphs.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     src = np.concatenate([src, [0], path[:-1]])
@@ -202,7 +202,7 @@ def test_too_many_beside_too_few_are_refused(narrow):
         ["rmat:7", "rmat:7,directed", "grid:30x3", "uniform:7", "grid:70x1"], [1, 7, 40, 300], [1, 2, 1000]
     ),
 )
-def test_wherever_levels_begin_to_be_narrow_values_are_the_same(monkeypatch, spec, narrow, levels):
+def test_values_are_equal_for_any_narrow_limit(monkeypatch, spec, narrow, levels):
     monkeypatch.setattr(module, "NARROW_LEVELS", levels)
     graph = read(spec)
     sources = np.flatnonzero(graph.out_degree())[[0, 5, -1]]
@@ -212,18 +212,18 @@ def test_wherever_levels_begin_to_be_narrow_values_are_the_same(monkeypatch, spe
 
 
 def test_many_narrow_levels_are_one_superstep(monkeypatch):
-    """Of a path of 100 vertices, 99 levels out in three; 100 back in four, for the source counts as well."""
+    """A path of 100 vertices has 99 levels forward, in 3 supersteps, and 100 levels back, in 4."""
     monkeypatch.setattr(module, "NARROW_LEVELS", 33)
     result = run(read("grid:100x1"), narrow=2, sources=[0], on="cpu:1")
     phases = [span.phase for span in result.timeline]
     assert phases == ["begin", *["paths of narrow levels"] * 3, *["dependencies of narrow levels"] * 4]
-    # What was at work before each: 33 vertices in all but the start.
+    # All but the first superstep start with 33 active vertices.
     assert [span.active for span in result.timeline][2:] == [33] * 6
 
 
 @pytest.mark.parametrize("vertices", [100, 40])
 def test_a_level_of_many_vertices_is_not_narrow(vertices):
-    """Behind the source lie so many; ten edges lead out of them, but each of them is to be looked at."""
+    """The level has few edges, but the kernel has to read each of its vertices."""
     middle = 1 + np.arange(vertices)
     src = np.concatenate([np.zeros_like(middle), middle[:10]])
     graph = Graph.from_edges(src, np.concatenate([middle, middle[-1] + 1 + np.arange(10)]))
@@ -252,13 +252,13 @@ def test_refuses_arguments(options, sentence):
         betweenness(graph_of(40, [(0, 1)], directed=True), **options)
 
 
-def test_refuses_a_source_that_is_not_there():
+def test_refuses_an_unknown_source():
     with pytest.raises(UnknownVertexError, match="vertex 99 is not in the graph"):
         betweenness(graph_of(40, [(0, 1)], directed=True), sources=[1, 99])
 
 
-def test_few_sources_have_a_superstep_a_level():
-    """Along a path of four edges: a start, four steps out, and three back, none for the source itself."""
+def test_few_sources_have_one_superstep_per_level():
+    """A path of four edges has a start, four steps forward, and three back: the source needs no step back."""
     graph = graph_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)], directed=True)
     result = run(graph, sources=[0], on=["cpu:1"])
     kinds = [span.phase.split()[0] for span in result.timeline]

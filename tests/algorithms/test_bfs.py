@@ -1,4 +1,4 @@
-"""Breadth-first search against NetworkX and the twin; both its phases, and the turns between them."""
+"""Breadth-first search, compared with NetworkX and the reference, and its changes of direction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def phases(result):
 
 
 def check_tree(graph, result, source):
-    """Parents are one level up, over an edge that exists; none where nothing was reached."""
+    """Check that each parent is one level up over a stored edge, and -1 for unreached vertices."""
     distance, parent = result["distance"], result["parent"]
     tails, heads = reference.edges(graph)
     stored = set(zip(graph.ids[tails].tolist(), graph.ids[heads].tolist(), strict=True))
@@ -49,7 +49,7 @@ def check_tree(graph, result, source):
 @ONE_TWO_FOUR
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("edges", [50, 400])
-def test_distances_are_networkx_s(directed, elements, edges):
+def test_distances_equal_networkx(directed, elements, edges):
     g = random_graph(directed=directed, n=80, edges=edges, seed=edges)
     for source in (0, 5, 79):
         r = ev.bfs(g, source=source, on=["cpu:1"] * elements)
@@ -62,11 +62,11 @@ def test_distances_are_networkx_s(directed, elements, edges):
 
 @pytest.mark.usefixtures("always_wide")
 @ONE_TWO_FOUR
-def test_a_broad_graph_is_searched_down_up_and_down_again(elements):
-    """A dense core that is reached late and left by a long tail: small, broad and small frontiers in turn."""
+def test_a_dense_core_is_searched_bottom_up(elements):
+    """A short path leads to a dense core, and a long tail leaves it: frontiers are small, broad, small."""
     rng = np.random.default_rng(0)
     core, tail = 800, 30
-    lead = [0, 1, 2]  # 0 - 1 - 2, and 3 is the first of the core
+    lead = [0, 1, 2]  # the path 0 - 1 - 2; vertex 3 is the first of the core
     path = np.concatenate([lead, [3]])
     src, dst = 3 + rng.integers(0, core, (2, 10 * core))
     end = 3 + core + np.arange(tail)
@@ -86,8 +86,8 @@ def test_a_broad_graph_is_searched_down_up_and_down_again(elements):
 
 @pytest.mark.usefixtures("always_wide")
 @ONE_TWO_FOUR
-def test_a_second_broad_part_is_searched_up_again(elements):
-    """Two dense cores joined by a path: the bitmaps of the first turn are used a second time."""
+def test_a_second_dense_core_is_searched_bottom_up(elements):
+    """A path joins two dense cores, so the second bottom-up phase uses the bitmaps of the first again."""
     rng = np.random.default_rng(1)
     core, path = 640, 40
     one, other = rng.integers(0, core, (2, 8 * core)), core + path + rng.integers(0, core, (2, 8 * core))
@@ -104,8 +104,8 @@ def test_a_second_broad_part_is_searched_up_again(elements):
     assert found.count("bottom-up") >= 2
 
 
-def test_thresholds_are_beamer_s_order_of_magnitude():
-    """He found 14 and 24, and any value near them within a few percent of the best."""
+def test_thresholds_are_near_beamers():
+    """Beamer found 14 and 24; near values cost a few percent at most."""
     assert 10 <= Tuning().alpha <= 30
     assert 10 <= Tuning().beta <= 30
 
@@ -115,13 +115,13 @@ def test_thresholds_are_beamer_s_order_of_magnitude():
     [
         ((1, 1), 15_000, 0, "top-down"),
         ((1, 50), 15_000, 0, "bottom-up"),
-        # As long as they are fewer than 1/60 of all, nobody looks through rows across the bus.
+        # If any edges are in host memory, only more than 1/60 of all unexplored edges start bottom-up steps.
         ((1, 50), 15_000, 1, "top-down"),
         ((1, 50), 10_000, 1, "bottom-up"),
     ],
 )
-def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, others, mapped, second):
-    """A hub with 400 leaves on one element, more edges on the other: few of all, many of the hub's own."""
+def test_edges_are_weighted_by_the_speed_of_their_element(monkeypatch, weights, others, mapped, second):
+    """A hub and its 400 edges are on one element, and many more edges are on the other."""
     monkeypatch.setattr(Partition, "host_edges", property(lambda own: mapped * own.index))
     ends = np.random.default_rng(3).integers(401, 1401, (2, others))
     hub = np.stack([np.zeros(400, np.int64), np.arange(1, 401)])
@@ -139,8 +139,8 @@ def test_edges_count_by_the_time_their_element_takes(monkeypatch, weights, other
 
 @pytest.mark.parametrize(("hub", "second"), [(True, "bottom-up"), (False, "top-down")])
 @pytest.mark.usefixtures("always_wide")
-def test_hubs_turn_a_search_up_sooner(hub, second):
-    """About 1/50 of all edges lead out of what the source reaches: a hub, or 28 vertices like all others."""
+def test_hubs_turn_a_search_bottom_up_sooner(hub, second):
+    """About 1/50 of all edges lead out of the reached vertices: a hub, or 28 ordinary vertices."""
     rng = np.random.default_rng(4)
     n = 1500
     among = rng.integers(2, n, (2, 10_000))
@@ -163,7 +163,7 @@ def test_hubs_turn_a_search_up_sooner(hub, second):
 @pytest.mark.parametrize("flooded", [True, False])
 @pytest.mark.usefixtures("always_wide")
 def test_long_rows_of_a_short_queue(monkeypatch, elements, hubs, flooded):
-    """Rows of two pieces and more, of one, of an edge less and an edge more, and without any."""
+    """Rows have two pieces and more, one piece, one edge less, one edge more, and no edges."""
     tune(monkeypatch, "bfs", alpha=0.5, alpha_of_hubs=0.5, flood=1 << 40 if flooded else 1e-9)
     piece = 1 << 13
     lengths = (
@@ -194,7 +194,7 @@ def test_a_chain_is_searched_from_its_end(elements):
 
 @ONE_TWO_FOUR
 @pytest.mark.parametrize("n", [63, 64, 65, 127, 128, 129, 4095, 4096, 4097])
-def test_a_star_about_the_ends_of_words(n, elements):
+def test_a_star_with_sizes_near_word_boundaries(n, elements):
     hub = n // 2
     leaves = np.delete(np.arange(n), hub)
     g = ev.Graph.from_edges(np.full(n - 1, hub), leaves, directed=False, n=n)
@@ -211,7 +211,7 @@ def test_a_star_about_the_ends_of_words(n, elements):
 @pytest.mark.usefixtures("always_wide")
 def test_directed_edges_are_followed_one_way_in_both_phases():
     rng = np.random.default_rng(3)
-    # Everything leads out of the lower half; only a few edges lead back.
+    # All but two edges lead out of the lower half.
     src, dst = rng.integers(0, 300, 4000), rng.integers(0, 600, 4000)
     g = ev.Graph.from_edges(np.append(src, [400, 500]), np.append(dst, [3, 400]), n=600)
     for elements in (1, 2, 4):
@@ -223,7 +223,7 @@ def test_directed_edges_are_followed_one_way_in_both_phases():
 
 @pytest.mark.usefixtures("always_wide")
 @ONE_TWO_FOUR
-def test_out_edges_alone_are_searched_from_the_top_down(elements):
+def test_out_edges_only_are_searched_top_down(elements):
     g = ev.read("rmat:9,directed")
     pg = ev.partition(g, ["cpu:1"] * elements, directions="out")
     for source in np.flatnonzero(g.out_degree())[:4].tolist():
@@ -237,7 +237,7 @@ def test_out_edges_alone_are_searched_from_the_top_down(elements):
 
 
 @ONE_TWO_FOUR
-def test_vertices_go_by_their_own_ids(elements):
+def test_results_use_the_ids_of_the_graph(elements):
     g = ev.Graph.from_edges([1000, 70, 70, 5], [70, 5, 8, 1000])
     r = ev.bfs(g, source=70, on=["cpu:1"] * elements)
     assert dict(zip(g.ids.tolist(), r["distance"].tolist(), strict=True)) == {5: 1, 8: 1, 70: 0, 1000: 2}
@@ -252,13 +252,13 @@ def test_parents_of_named_vertices_are_positions():
 
 @ONE_TWO_FOUR
 @pytest.mark.parametrize("directed", [True, False])
-def test_edges_counted_are_those_of_the_reached(directed, elements):
-    """As Graph500 counts them: an undirected edge once."""
+def test_out_edges_of_reached_vertices_are_counted(directed, elements):
+    """Graph500 counts an undirected edge once."""
     g = ev.Graph.from_edges([0, 1, 1, 4], [1, 2, 3, 5], directed=directed, n=6)
     assert ev.bfs(g, source=0, on=["cpu:1"] * elements).edges == 3
 
 
-def test_a_source_that_is_not_there_is_refused():
+def test_an_unknown_source_is_refused():
     g = ev.Graph.from_edges([1, 2], [2, 7])
     for source in (0, 3, -1, 8):
         with pytest.raises(ev.UnknownVertexError, match=f"vertex {source} is not in the graph"):
@@ -284,7 +284,7 @@ def test_a_placed_graph_cannot_be_placed_again():
 
 
 @pytest.mark.parametrize("on", [["cpu"], ["cpu", "cpu"]], ids=len)
-def test_the_same_every_time_whoever_comes_first(on):
+def test_distances_do_not_depend_on_the_order_of_threads(on):
     rng = np.random.default_rng(6)
     src, dst = (rng.random((2, 60_000)) ** 2 * 5000).astype(np.int64)
     g = ev.Graph.from_edges(src, dst, n=5000)
@@ -312,7 +312,7 @@ def test_the_same_every_time_whoever_comes_first(on):
         [1, 2, 3, 64],
     ),
 )
-def test_wherever_a_frontier_begins_to_be_narrow_distances_are_the_same(monkeypatch, spec, narrow, levels):
+def test_distances_are_equal_for_any_narrow_limit(monkeypatch, spec, narrow, levels):
     tune(monkeypatch, "bfs", narrow=narrow, narrow_levels=levels)
     graph = ev.read(spec)
     source = int(graph.ids[graph.out_degree().argmax()])
@@ -322,18 +322,18 @@ def test_wherever_a_frontier_begins_to_be_narrow_distances_are_the_same(monkeypa
     check_tree(graph, result, source)
     if narrow > graph.m:
         assert set(phases(result)) == {"begin", "narrow"}
-    # All edges are gone through that lead out of what was reached, an undirected one once.
+    # The count is the out-edges of all reached vertices, with undirected edges counted once.
     reached = int(graph.out_degree()[expected >= 0].sum())
     assert result.edges == (reached if graph.directed else reached // 2)
 
 
-def test_the_edges_of_narrow_levels_are_counted_as_they_were(monkeypatch):
-    """Each superstep tells of the one before it: of a path of 10 vertices, 18 edges, the last is not told."""
-    told = []
+def test_each_superstep_reports_the_edges_of_its_narrow_levels(monkeypatch):
+    """Each superstep reports the edges of the previous one, so the edge of the last level is missing."""
+    reported = []
     tune(monkeypatch, "bfs", narrow_levels=3)
-    monkeypatch.setattr(Engine, "superstep", lambda *_, edges=0, **_more: told.append(edges))
+    monkeypatch.setattr(Engine, "superstep", lambda *_, edges=0, **_more: reported.append(edges))
     ev.bfs(ev.read("grid:10x1"), source=0, on="cpu:1")
-    assert told == [0, 0, 1 + 2 + 2, 2 + 2 + 2, 2 + 2 + 2]
+    assert reported == [0, 0, 1 + 2 + 2, 2 + 2 + 2, 2 + 2 + 2]
 
 
 @pytest.mark.parametrize("leaves", [100, 20])
@@ -342,22 +342,22 @@ def test_a_frontier_of_many_vertices_is_not_narrow(monkeypatch, leaves):
     src = [0] + [1] * leaves
     result = ev.bfs(ev.Graph.from_edges(src, np.arange(1, leaves + 2)), source=0, on="cpu:1")
     assert (result["distance"] == [0, 1, *[2] * leaves]).all()
-    # No edge leads out of the leaves, but each is to be looked at.
+    # The leaves have no edges, but the kernel has to read each leaf.
     assert (phases(result)[-1] == "narrow") == (leaves < 50)
 
 
 def test_many_levels_of_a_narrow_frontier_are_one_superstep(monkeypatch):
     levels = Tuning().narrow_levels
     tune(monkeypatch, "bfs", narrow=Tuning().narrow, narrow_levels=levels)
-    # From a corner the last vertex is 199 + 2 away, and its own edges are looked at as well.
+    # The last vertex is at distance 199 + 2 from the corner, and its level is searched too.
     result = ev.bfs(ev.read("grid:200x3"), source=0, on="cpu:1")
     assert result["distance"].max() == 201
     assert phases(result) == ["begin", *["narrow"] * -(-202 // levels)]
 
 
 @pytest.mark.parametrize(("narrow", "second"), [(15, "top-down"), (16, "narrow")])
-def test_as_many_edges_as_are_narrow_are_narrow(monkeypatch, narrow, second):
-    """Sixteen out of the hub, of a thousand in all."""
+def test_the_narrow_limit_is_inclusive(monkeypatch, narrow, second):
+    """The hub has 16 of about a thousand edges."""
     tune(monkeypatch, "bfs", narrow=narrow)
     path = np.arange(16, 1000)
     star = np.stack([np.zeros(16, int), np.arange(1, 17)])
@@ -365,8 +365,8 @@ def test_as_many_edges_as_are_narrow_are_narrow(monkeypatch, narrow, second):
     assert phases(ev.bfs(graph, source=0, on="cpu:1"))[1] == second
 
 
-def test_edges_out_of_what_another_element_found_count(monkeypatch):
-    """A path on one element ends at a hub of the other, out of which lead most of its edges."""
+def test_edges_of_a_hub_on_another_element_are_counted(monkeypatch):
+    """A path on one element ends at a hub on the other, and most of that element's edges are the hub's."""
     tails = np.concatenate([np.arange(100), np.full(100, 100)])
     graph = ev.Graph.from_edges(tails, np.arange(1, 201), directed=False)
     owner = (np.arange(graph.n) < 100).astype(np.uint8)
@@ -377,8 +377,8 @@ def test_edges_out_of_what_another_element_found_count(monkeypatch):
 
 
 @pytest.mark.parametrize("narrow", [0, 60])
-def test_edges_gone_through_are_not_looked_at_again(monkeypatch, narrow):
-    """At a path's end a hub with 100 leaves: few of all edges, but most of those that are left."""
+def test_explored_edges_are_not_counted_as_unexplored(monkeypatch, narrow):
+    """A path ends at a hub with 100 leaves: its edges are few of all, but most of the unexplored ones."""
     tune(monkeypatch, "bfs", narrow=narrow)
     tails = np.concatenate([np.arange(1000), np.full(100, 1000)])
     graph = ev.Graph.from_edges(tails, np.arange(1, 1101), directed=False)
@@ -389,5 +389,5 @@ def test_edges_gone_through_are_not_looked_at_again(monkeypatch, narrow):
     assert set(found[1 : found.index("bottom-up")]) == {"narrow" if narrow else "top-down"}
 
 
-def test_beside_another_element_no_level_is_left_out():
+def test_several_elements_have_no_narrow_levels():
     assert "narrow" not in phases(ev.bfs(ev.read("grid:20x3"), source=0, on="cpu:1,cpu:1"))

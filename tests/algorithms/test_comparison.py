@@ -1,4 +1,4 @@
-"""The sizes that `compare_policies` counts are those of partitions that are built."""
+"""`compare_policies` predicts the sizes that `partition` produces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def drawn(*, directed):
 
 
 @pytest.mark.parametrize(("directed", "algorithm"), [(False, "bfs"), (True, "bfs"), (True, "pagerank")])
-def test_sizes_are_those_of_partitions(directed, algorithm):
+def test_predicted_sizes_equal_partition_sizes(directed, algorithm):
     graph = drawn(directed=directed)
     names = ["random", "C-PG", "DP-OH", "ldg", "round-robin"]
     found = ev.compare_policies(graph, algorithm, on=ON, policies=names, alpha=0.4, passes=3)
@@ -37,8 +37,8 @@ def test_sizes_are_those_of_partitions(directed, algorithm):
         assert one.predicted_seconds == pytest.approx(predicted.seconds)
 
 
-def test_machines_have_the_elements():
-    """Four machines of a CPU and a GPU: α is divided among the CPUs."""
+def test_alpha_is_divided_among_the_cpus_of_all_machines():
+    """Four machines have a CPU and a GPU each: α is divided among the CPUs."""
     graph = drawn(directed=False)
     (found,) = ev.compare_policies(
         graph, "pagerank", on="cpu:64,cuda:5", machines=4, policies=["C-PG"], alpha=0.2
@@ -48,7 +48,7 @@ def test_machines_have_the_elements():
 
 
 def test_memory_limits_gpus():
-    """With little memory on the GPU, PG gives the rest to the CPU; edges beyond it would be slow."""
+    """With little GPU memory, PG gives the remaining edges to the CPU."""
     graph = ev.read("rmat:12")
     arguments = {"on": "cpu:4,cuda:0", "policies": ["C-PG"], "alpha": 0.1}
     (roomy,) = ev.compare_policies(graph, "pagerank", **arguments)

@@ -1,4 +1,4 @@
-"""Every algorithm that comes with Evener holds the contract that algorithms of other packages inherit."""
+"""Every built-in algorithm passes `AlgorithmContract`, the test class that other packages inherit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evener.testing.algorithms import AlgorithmContract
 
 
 def hub(graph):
-    """The number of the vertex with the most out-edges."""
+    """Return the number of the vertex with the most out-edges."""
     return int(graph.out_degree().argmax())
 
 

@@ -1,4 +1,4 @@
-"""LDBC Graphalytics' two example graphs: every expected output, on one element, two and four."""
+"""The expected outputs of LDBC Graphalytics' two example graphs, on one, two and four elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import evener as ev
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data" / "graphalytics-example"
 
 pytestmark = pytest.mark.skipif(
-    not FOLDER.exists(), reason="graphalytics-example is not beside the repository, in ../shared/data"
+    not FOLDER.exists(), reason="expected the folder graphalytics-example in ../shared/data, found none"
 )
 
 
@@ -28,7 +28,7 @@ def graph(name):
 
 @pytest.fixture(scope="module")
 def parameters(name):
-    """What the properties file says each algorithm is to be run with: "bfs.source-vertex" and the like."""
+    """The algorithm parameters of the properties file, such as "bfs.source-vertex"."""
     found = {}
     for line in (FOLDER / f"{name}.properties").read_text().splitlines():
         key, equals, value = line.partition("=")
@@ -43,7 +43,7 @@ def placed(graph, request):
 
 
 def expected(name, algorithm):
-    """The values of the expected-output file by id, in NumPy's reading."""
+    """Return the values of the expected-output file by id, read by NumPy."""
     table = np.loadtxt(FOLDER / f"{name}-{algorithm}", dtype=str)
     return dict(zip(table[:, 0].astype(int).tolist(), table[:, 1].tolist(), strict=True))
 
@@ -52,7 +52,7 @@ def by_id(graph, column):
     return dict(zip(graph.ids.tolist(), column.tolist(), strict=True))
 
 
-def test_the_graph_is_that_of_the_properties(name, graph, parameters):
+def test_the_graph_matches_its_properties(name, graph, parameters):
     assert graph.directed == (parameters["directed"] == "true") == (name == "example-directed")
     assert graph.n == int(parameters["meta.vertices"])
     assert graph.m == int(parameters["meta.edges"]) * (1 if graph.directed else 2)

@@ -1,4 +1,4 @@
-"""An algorithm from outside the package: the worked example, and kernels that are wrong in some way."""
+"""An algorithm from outside the package: the worked example, and errors of faulty kernels."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def kcore(example):
     return example.kcore
 
 
-# ---- k-core, where it is more than the contract that its package tests -----------------------------------
+# ---- k-core, beyond the contract that its package tests ------------------------------------------------
 
 
 def test_supersteps_do_not_depend_on_the_split(kcore):
-    """A superstep's removals depend on the counts at its start only."""
+    """The removals of a superstep depend only on the counts at its start."""
     graph, _ = simple(graphs.SMALL["rmat"]())
     splits = [["cpu:1"] * elements for elements in (1, 2, 4)]
     assert len({kcore(graph, on=on, policy="random").timeline.supersteps for on in splits}) == 1
@@ -83,11 +83,11 @@ def test_progress_and_active_vertices(kcore):
     reported = []
     r = kcore(ev.partition(graph, ["cpu:1"] * 2), progress=reported.append)
     assert [p.superstep for p in reported] == list(range(r.timeline.supersteps))
-    # A vertex is active once: in the superstep after the one that removes it.
+    # A vertex is active once, in the superstep after its removal.
     assert sum(step.active for step in r.timeline.by_superstep()) == graph.n
 
 
-# ---- its kernels, and the page that shows them -------------------------------------------------------
+# ---- the kernels of k-core, and the page that shows them ---------------------------------------------
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
@@ -106,7 +106,7 @@ def test_both_files_declare_the_same_arguments(example, name):
     launch.Launcher(GPU, full.rpartition(".")[0], declared)
 
 
-def test_the_page_shows_the_example_itself():
+def test_the_page_shows_the_files_of_the_example():
     files = {
         path.name: path.read_text() for path in PROJECT.rglob("*") if path.suffix in (".py", ".cu", ".toml")
     }
@@ -155,7 +155,7 @@ def test_votes_are_reduced_by_a_function(elements):
         engine.compute(ev.Kernel(cpu=counted), engine.owned_array("int32"), reduce="min")
 
 
-def test_kernels_of_the_same_sides_are_the_same():
+def test_kernels_with_equal_sides_are_equal():
     one, two = (ev.Kernel(cpu=counted, cuda="x.cu") for _ in range(2))
     assert one == two
     assert hash(one) == hash(two)
@@ -173,17 +173,17 @@ def test_kernels_of_the_same_sides_are_the_same():
         ({"cuda": "x.cu"}, "give name="),
     ],
 )
-def test_a_kernel_without_what_it_needs(given, sentence):
+def test_incomplete_kernels_are_refused(given, sentence):
     with pytest.raises(ev.ArgumentError, match=sentence):
         ev.Kernel(**given)
 
 
-def test_the_examples_in_its_docstring():
+def test_the_examples_in_the_docstring():
     failed, tried = doctest.testmod(import_module("evener.kernels.kernel"))
     assert (failed, tried > 0) == (0, True)
 
 
-def test_a_missing_side_is_missed_when_it_is_needed(engine):
+def test_a_missing_side_is_an_error_only_when_needed(engine):
     kernel = ev.Kernel(cuda="nowhere.cu", name="peel")
     with pytest.raises(ev.ArgumentError, match=r'"peel" has no side for the element "cpu:1#0".*give.* cpu='):
         engine.compute(kernel)
@@ -195,7 +195,7 @@ def test_a_missing_side_is_missed_when_it_is_needed(engine):
     assert kernel.side(gpu) == "nowhere.cu"
 
 
-def test_a_function_alone_is_no_kernel(engine):
+def test_a_function_is_not_accepted_as_a_kernel(engine):
     with pytest.raises(
         ev.ArgumentError, match=r"expected a Kernel, found function; .*evener\.Kernel\(cpu=function\)"
     ):
@@ -211,13 +211,13 @@ def test_a_graph_that_is_not_placed_is_refused():
 
 @pytest.mark.parametrize("op", ["sum", "set", None])
 @pytest.mark.parametrize("elements", [1, 2])
-def test_a_reduction_that_is_none_is_refused_on_one_element_too(op, elements):
+def test_an_unknown_reduction_is_refused(op, elements):
     engine = ev.Engine(ev.partition(ev.Graph.from_edges([0, 1], [1, 2]), ["cpu:1"] * elements), "test")
     with pytest.raises(ev.ArgumentError, match='"set" with changed=, found'):
         engine.push(engine.array("int32", 0), op)
 
 
-def test_a_spread_gives_each_partition_its_own(engine):
+def test_each_partition_gets_its_part_of_a_partitioned_array(engine):
     seen = []
     engine.compute(
         ev.Kernel(cpu=lambda mine, same: seen.append((mine, same))), ev.PartitionedArray([3, 4]), 5
@@ -225,7 +225,7 @@ def test_a_spread_gives_each_partition_its_own(engine):
     assert sorted(seen) == [(3, 5), (4, 5)]
 
 
-# ---- a .cu file of one's own -------------------------------------------------------------------------
+# ---- a user's .cu file -------------------------------------------------------------------------------
 
 
 GOOD = '#include "common.cuh"\n\n__global__ void PARALLEL(256) fill(Array<u32> array, u32 value) {\n%s}\n'
@@ -233,7 +233,7 @@ GOOD = '#include "common.cuh"\n\n__global__ void PARALLEL(256) fill(Array<u32> a
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Writes ``own.cu`` with some text, and reads it as a kernel's."""
+    """A function that writes a text to ``own.cu`` and reads it as the source of a kernel."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "own").mkdir()
 
@@ -247,7 +247,7 @@ def written(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compilations(monkeypatch):
-    """Counts what NVRTC compiles."""
+    """A list with the arguments of each NVRTC compilation."""
     asked = []
     compile_program = nvrtc.compileProgram
     monkeypatch.setattr(
@@ -256,7 +256,7 @@ def compilations(monkeypatch):
     return asked
 
 
-def test_it_is_compiled_once_and_again_when_it_changes(written, compilations):
+def test_a_file_is_compiled_again_only_when_it_changes(written, compilations):
     first = compiled(written(GOOD % ""), {}, "sm_90")
     assert list(first.names) == ["fill"]
     assert compiled(written(GOOD % ""), {}, "sm_90") == first
@@ -265,14 +265,14 @@ def test_it_is_compiled_once_and_again_when_it_changes(written, compilations):
     assert len(compilations) == 2
 
 
-def test_the_compilers_words_are_shown_with_the_files_own_lines(written):
+def test_compiler_errors_name_the_lines_of_the_file(written):
     with pytest.raises(DeviceError) as caught:
         compiled(written(GOOD % "    array[0] = valeu;\n"), {}, "sm_90")
     assert str(caught.value).startswith("own.cu does not compile for sm_90:\n")
     assert re.search(r'own\.cu\(4\): error: identifier "valeu" is undefined', str(caught.value))
 
 
-def test_headers_beside_the_file_come_before_ours(written, tmp_path):
+def test_headers_next_to_the_file_come_first(written, tmp_path):
     (tmp_path / "own" / "deep").mkdir()
     (tmp_path / "own" / "rows.cuh").write_text(
         '#pragma once\n#include "deep/more.cuh"\n#include "common.cuh"\n'
@@ -283,18 +283,18 @@ def test_headers_beside_the_file_come_before_ours(written, tmp_path):
     assert file.text.count("constexpr int OWN = 1;") == file.text.count("struct Bits {") == 1
     assert "over_rows" not in file.text
     assert "struct EdgeLoop {" in file.text
-    assert "#include <own.cuh>" in file.text  # the compiler's to find
+    assert "#include <own.cuh>" in file.text  # left for the compiler
     lines = file.text.splitlines()
     marks = [line for line in lines[: lines.index("this_line")] if line.startswith("#line")]
     assert marks[-1] == '#line 4 "own.cu"'
 
 
-def test_a_header_that_is_nowhere(written):
+def test_a_missing_header_is_refused(written):
     with pytest.raises(ev.FileError, match=r'own\.cu: the header "roes\.cuh" is neither.*"edges\.cuh"'):
         written('#include "roes.cuh"\n')
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_an_unreadable_file_is_refused(tmp_path):
     with pytest.raises(ev.FileError, match=r"cannot read .*nowhere\.cu: No such file"):
         OwnSource.read(tmp_path / "nowhere.cu")
     (tmp_path / "latin.cu").write_bytes(b"// \xe9t\xe9\n")
@@ -302,7 +302,7 @@ def test_a_file_that_is_not_there(tmp_path):
         OwnSource.read(tmp_path / "latin.cu")
 
 
-def test_a_kernel_that_is_not_in_the_file(written):
+def test_a_missing_kernel_is_refused(written):
     with pytest.raises(ev.ArgumentError, match=r'own\.cu: expected a kernel "fil", found fill'):
         declared_in(written(GOOD % ""), "fil")
     with pytest.raises(
@@ -311,8 +311,7 @@ def test_a_kernel_that_is_not_in_the_file(written):
         declared_in(written("__global__ void fill() {}\n"), "fill")
 
 
-def test_a_gpu_takes_it_by_its_file():
-    """The element without its GPU."""
+def test_a_gpu_loads_a_kernel_from_its_file():
     gpu = CudaElement.__new__(CudaElement)
     gpu.name, gpu._kernels = "cuda:0", {}
     kernel = ev.Kernel(cpu=counted, cuda=str(FOLDER / "kernels.cu"), name="peel")
@@ -320,13 +319,13 @@ def test_a_gpu_takes_it_by_its_file():
     assert taken._name == "kernels.peel"
     assert gpu.kernel(ev.Kernel(cpu=counted, cuda=str(FOLDER / "kernels.cu"), name="peel")) is taken
     assert gpu.kernel("bits.copy")._name == "bits.copy"
-    assert gpu.kernel(ev.Kernel(cuda=counted)) is counted  # it launches kernels itself
+    assert gpu.kernel(ev.Kernel(cuda=counted)) is counted  # a function launches its kernels itself
     with pytest.raises(ev.ArgumentError, match=r'"counted" has no side for the element "cuda:0"'):
         gpu.kernel(ev.Kernel(cpu=counted))
 
 
 class Gpu:
-    """Where kernels are declared, and none is run."""
+    """A GPU for launchers that check declarations and run no kernel."""
 
     name = "cuda:0"
     index = 0
@@ -349,7 +348,7 @@ def launcher(written, parameters, before="", how="PARALLEL(256)"):
         "Tiered<u32> targets, Results<u64, double> results, Grid grid, Shared shared",
     ],
 )
-def test_what_can_be_declared(written, parameters):
+def test_supported_parameters(written, parameters):
     names = re.findall(r"(\w+)(?=,|$)", re.sub(r"//.*|/\*.*?\*/|<[^>]*>", "", parameters), re.MULTILINE)
     assert [p.name for p in declarations(launcher(written, parameters)._file)["f"].parameters] == names
 
@@ -374,12 +373,12 @@ def test_what_can_be_declared(written, parameters):
         ),
     ],
 )
-def test_what_cannot_be_declared(written, parameters, sentence):
+def test_unsupported_parameters_are_refused(written, parameters, sentence):
     with pytest.raises(ev.ArgumentError, match=sentence):
         launcher(written, parameters)
 
 
-def test_templates_are_seen_in_arrays(written):
+def test_a_template_type_needs_an_array(written):
     launcher(written, "Array<const Value> values, Value most", "template <typename Value>\n")
     with pytest.raises(
         ev.ArgumentError,
@@ -403,7 +402,7 @@ def test_an_edge_loop_has_blocks_of_256(written):
         launcher(written, "Grid grid, Pieces pieces", how="PARALLEL(512)")
 
 
-def test_a_call_that_does_not_fit(written):
+def test_wrong_arguments_of_a_call_are_refused(written):
     call = launcher(written, "u32 level, float share")
     for args in ((1,), (1, 2, 3)):
         with pytest.raises(
@@ -426,12 +425,12 @@ def test_a_call_that_does_not_fit(written):
         launcher(written, "Array<Value> a", "template <typename Value>\n")(np.zeros(3, np.int64))
 
 
-# ---- memories apart: from here on, graphs are placed on elements that have them ----------------------
+# ---- elements with separate memories -----------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("apart_elements")
 @pytest.mark.parametrize("on", APART, ids=",".join)
-def test_elements_with_memories_of_their_own(kcore, on):
+def test_elements_with_separate_memories(kcore, on):
     graph, expected = simple(graphs.SMALL["rmat"]())
     for policy in POLICIES:
         placed = ev.partition(graph, on, policy=policy, alpha=None)

@@ -1,4 +1,4 @@
-"""PageRank against NetworkX, the twin and numbers by hand."""
+"""PageRank, compared with NetworkX, the reference implementation and ranks computed by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 
 
 def networkx_ranks(graph, **options):
-    """NetworkX's answer, by the weights, at a tolerance far below the one compared at."""
+    """Return NetworkX's weighted ranks, at a tolerance far below that of the comparison."""
     g = as_networkx(graph)
     ranks = nx.pagerank(g, **{"tol": 1e-14, "max_iter": 1000} | options)
     return np.array([ranks[v] for v in range(graph.n)])
@@ -28,8 +28,8 @@ def networkx_ranks(graph, **options):
     ("directed", "elements", "damping", "dtype", "weights"),
     pairwise_cover([True, False], [1, 2, 4], [0.5, 0.85, 0.99], ["float32", "float64"], [None, False]),
 )
-def test_ranks_are_networkx_s(directed, elements, damping, dtype, weights):
-    """With dangling vertices, a self-loop and a repeated edge."""
+def test_ranks_equal_networkx(directed, elements, damping, dtype, weights):
+    """The graph has dangling vertices, self-loops and repeated edges."""
     g = random_graph(directed=directed, n=70, edges=150, seed=2)
     if directed:
         assert (g.out_degree() == 0).any()
@@ -46,15 +46,15 @@ def test_ranks_are_networkx_s(directed, elements, damping, dtype, weights):
 
 @ONE_TWO_FOUR
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("own", [None, {3: 1.0, 100: 2.0}], ids=["everywhere", "jumps"])
-def test_vertices_without_edges_have_their_share(directed, elements, own):
-    """Most of them, so that what they do not dangle back would be missed."""
+@pytest.mark.parametrize("jumps", [None, {3: 1.0, 100: 2.0}], ids=["everywhere", "jumps"])
+def test_vertices_without_edges_have_their_share(directed, elements, jumps):
+    """Many vertices have no edges, so their dangling rank is a large part of the sum."""
     g = random_graph(directed=directed, n=150, edges=60, seed=4)
     ends = np.bincount(g.targets, minlength=g.n) + g.out_degree()
     assert (ends == 0).sum() > 60
-    r = ev.pagerank(g, tol=0, max_iter=500, dtype="float64", personalization=own, on=["cpu:1"] * elements)
-    expected = networkx_ranks(g, personalization=own)
-    # NetworkX stops when all ranks together change by 150e-14: the last of them are a tenth of what is left.
+    r = ev.pagerank(g, tol=0, max_iter=500, dtype="float64", personalization=jumps, on=["cpu:1"] * elements)
+    expected = networkx_ranks(g, personalization=jumps)
+    # NetworkX stops when the ranks change by 150e-14 in sum, so the remaining error is below 1e-11.
     np.testing.assert_allclose(r["rank"], expected, rtol=0, atol=1e-11)
     none = ev.pagerank(g, tol=0, max_iter=0, on=["cpu:1"] * elements)
     assert none["rank"] == pytest.approx(np.full(150, 1 / 150))
@@ -91,7 +91,7 @@ def test_the_default_is_accurate_on_large_graphs(spec):
         ({"tol": 0}, "float32"),
         ({"tol": 1e-9}, "float64"),
         ({"tol": 1e-9, "semantics": "graphalytics"}, "float32"),
-        ({"tol": 1e-8, "stop": "networkx"}, "float32"),  # 65,536 times as much
+        ({"tol": 1e-8, "stop": "networkx"}, "float32"),  # an L1 tolerance of 65,536 * tol
         ({"tol": 1e-12, "stop": "networkx"}, "float64"),
         ({"tol": 1e-4, "dtype": "float64"}, "float64"),
     ],
@@ -110,8 +110,8 @@ def test_float32_reaches_the_smallest_tolerance_it_is_chosen_for():
     assert r.outcome["converged"]
 
 
-def test_ranks_that_did_not_converge_are_warned_of():
-    """The ranks of a star alternate without damping."""
+def test_a_run_that_does_not_converge_warns():
+    """The ranks of a star alternate with damping=1."""
     star = ev.Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False)
     said = (
         r"did not converge in 100 iterations: expected an L1 change below 1e-06, found 1; increase max_iter="
@@ -122,20 +122,20 @@ def test_ranks_that_did_not_converge_are_warned_of():
     assert caught[0].filename == __file__
     with pytest.warns(ev.ConvergenceWarning, match='; use dtype="float64" or tol=$'):
         ev.pagerank(ev.read("rmat:8"), tol=1e-12, dtype="float32")
-    # Without a tolerance there is nothing to miss, and warnings are errors here.
+    # Runs without a tolerance do not warn; a warning would be an error here.
     ev.pagerank(star, damping=1.0, tol=0, max_iter=3)
     ev.pagerank(star, damping=1.0, semantics="graphalytics", max_iter=3)
 
 
 @ONE_TWO_FOUR
-def test_without_a_tolerance_no_iteration_is_left_out(elements):
-    """Though ranks do not change at all: everybody always jumps."""
+def test_without_a_tolerance_no_iteration_is_skipped(elements):
+    """With damping=0 the ranks never change, but tol=0 still runs max_iter iterations."""
     g = random_graph(directed=True, n=50, edges=120, seed=5)
     r = ev.pagerank(g, damping=0, tol=0, max_iter=5, on=["cpu:1"] * elements)
     assert r.outcome == {"iterations": 5, "converged": None}
 
 
-def test_no_vertices_take_no_iteration():
+def test_the_empty_graph_needs_no_iteration():
     r = ev.pagerank(ev.Graph.from_edges([], [], n=0), on="cpu:1")
     assert len(r["rank"]) == 0
     assert r.outcome == {"iterations": 0, "converged": True}
@@ -176,13 +176,13 @@ def test_personalization(elements):
         np.testing.assert_allclose(r["rank"], expected, rtol=1e-9, atol=1e-15)
 
 
-def test_personalization_goes_by_the_graph_s_own_ids():
+def test_personalization_uses_the_ids_of_the_graph():
     g = ev.Graph.from_edges([100, 30], [30, 7])
     r = ev.pagerank(g, damping=0, personalization={100: 3, 7: 1}, dtype="float64")
     assert dict(zip(g.ids.tolist(), r["rank"].tolist(), strict=True)) == {7: 0.25, 30: 0.0, 100: 0.75}
 
 
-def test_personalization_by_a_series_goes_by_its_index():
+def test_personalization_by_a_series_uses_its_index():
     g = ev.Graph.from_edges([100, 30], [30, 7])
     jumps = pd.Series([3, 0, 1], index=[100, 30, 7])
     r = ev.pagerank(g, damping=0, personalization=jumps, dtype="float64")
@@ -191,7 +191,7 @@ def test_personalization_by_a_series_goes_by_its_index():
 
 
 def test_personalization_of_a_partition_with_a_single_vertex():
-    """One value each and one value for all look alike there."""
+    """There, an array of one value per vertex has the shape of one value for all vertices."""
     g = ev.Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 0])
     pg = ev.partition(g, ["cpu:1"] * 4)
     assert 1 in [p.owned for p in pg.partitions]
@@ -202,20 +202,20 @@ def test_personalization_of_a_partition_with_a_single_vertex():
 
 @ONE_TWO_FOUR
 def test_by_hand(elements):
-    """0 -> 1, and 1 dangles. From (1/2, 1/2): each gets (1 - d)/2 + d/4, and 1 gets d/2 more."""
+    """0 -> 1, and 1 dangles. From (1/2, 1/2), each gets (1 - d)/2 + d/4, and 1 gets d/2 more."""
     g = ev.Graph.from_edges([0], [1])
     r = ev.pagerank(g, damping=0.8, tol=0, max_iter=1, dtype="float64", on=["cpu:1"] * elements)
     assert r["rank"].tolist() == pytest.approx([0.3, 0.7])
 
 
-def test_all_the_same_on_a_cycle():
+def test_ranks_on_a_cycle_are_equal():
     g = ev.Graph.from_edges(np.arange(100), (np.arange(100) + 1) % 100)
     r = ev.pagerank(g, on=["cpu:1"] * 2)
     np.testing.assert_allclose(r["rank"], 0.01, rtol=1e-6)
     assert r.outcome == {"iterations": 1, "converged": True}
 
 
-def test_repeated_edges_count_as_often_as_they_are_stored():
+def test_repeated_edges_count_separately():
     g = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 1, 2, 0, 0])
     np.testing.assert_allclose(ev.pagerank(g, tol=0, dtype="float64")["rank"], networkx_ranks(g), rtol=1e-6)
     once = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 0, 0])
@@ -246,13 +246,13 @@ def test_ranks_of_a_large_skewed_graph_keep_six_digits_in_float32():
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_progress_tells_the_part_that_is_done():
-    told = []
+def test_progress_reports_the_completed_fraction():
+    reported = []
     g = random_graph(directed=True, n=50, edges=120, seed=5)
-    r = ev.pagerank(g, tol=1e-9, dtype="float64", progress=told.append)
-    iterations = [p for p in told if p.phase == "iterate"]
+    r = ev.pagerank(g, tol=1e-9, dtype="float64", progress=reported.append)
+    iterations = [p for p in reported if p.phase == "iterate"]
     assert len(iterations) == r.outcome["iterations"]
-    assert [p.fraction for p in iterations[:2]] == [None, None]  # no two errors to compare yet
+    assert [p.fraction for p in iterations[:2]] == [None, None]  # fewer than two errors to compare
     done = [p.fraction for p in iterations[2:]]
     assert all(0 < f < 1 for f in done)
     assert done == sorted(done)
@@ -260,12 +260,12 @@ def test_progress_tells_the_part_that_is_done():
     assert all(p.edges_per_second > 0 for p in iterations[1:])
 
 
-def test_progress_counts_iterations_where_their_number_is_fixed():
-    told = []
+def test_progress_is_the_fraction_of_a_fixed_number_of_iterations():
+    reported = []
     g = random_graph(directed=True, n=50, edges=120, seed=5)
-    ev.pagerank(g, tol=0, max_iter=4, progress=told.append)
-    assert [p.fraction for p in told if p.phase == "iterate"] == [0, 0.25, 0.5, 0.75]
-    assert [p.active for p in told] == [50] * 5
+    ev.pagerank(g, tol=0, max_iter=4, progress=reported.append)
+    assert [p.fraction for p in reported if p.phase == "iterate"] == [0, 0.25, 0.5, 0.75]
+    assert [p.active for p in reported] == [50] * 5
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_wrong_arguments_are_refused(wrong, sentence):
         ev.pagerank(g, **wrong)
 
 
-def test_jumps_end_at_vertices_of_the_graph():
+def test_an_unknown_vertex_in_the_personalization_is_refused():
     with pytest.raises(ev.UnknownVertexError, match=r"^vertex 9 is not in the graph"):
         ev.pagerank(ev.Graph.from_edges([0, 1], [1, 2]), personalization={9: 1.0})
 

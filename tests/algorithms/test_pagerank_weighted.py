@@ -1,4 +1,4 @@
-"""Weighted PageRank against NetworkX, igraph and numbers by hand."""
+"""Weighted PageRank, compared with NetworkX, igraph and ranks computed by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEIGHTS = ["float64", "float32", "int32", "int8"]
 
 
 def weighted_graph(*, directed, dtype="float64", n=75, edges=220):
-    """Weights are 0 on a third of the edges, so some vertices dangle although they have out-edges."""
+    """Return a graph with weight 0 on a third of its edges: some vertices with out-edges dangle."""
     rng = np.random.default_rng(11)
     src, dst = rng.integers(0, n - 5, (2, edges))
     weights = (rng.random(edges) * 90 * (rng.random(edges) > 0.35)).astype(dtype)
@@ -31,16 +31,16 @@ def igraph_ranks(graph, **options):
 
 @ONE_TWO_FOUR
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("own", [None, {3: 1.0, 74: 2.0}], ids=["everywhere", "jumps"])
-def test_ranks_are_those_of_networkx_and_igraph(directed, elements, own):
+@pytest.mark.parametrize("jumps", [None, {3: 1.0, 74: 2.0}], ids=["everywhere", "jumps"])
+def test_ranks_equal_networkx_and_igraph(directed, elements, jumps):
     g = weighted_graph(directed=directed)
     out = np.bincount(np.repeat(np.arange(g.n), g.out_degree().astype(int)), g.weights, minlength=g.n)
     assert ((out == 0) & (g.out_degree() > 0)).any() == directed
-    r = ev.pagerank(g, tol=1e-13, max_iter=500, personalization=own, on=["cpu:1"] * elements)
-    ranks = nx.pagerank(as_networkx(g), tol=1e-14, max_iter=1000, personalization=own)
+    r = ev.pagerank(g, tol=1e-13, max_iter=500, personalization=jumps, on=["cpu:1"] * elements)
+    ranks = nx.pagerank(as_networkx(g), tol=1e-14, max_iter=1000, personalization=jumps)
     np.testing.assert_allclose(r["rank"], [ranks[v] for v in range(g.n)], rtol=1e-9, atol=1e-11)
     ev.verify(r)
-    if own is None:  # igraph spreads the rank of dangling vertices evenly
+    if jumps is None:  # igraph spreads the rank of dangling vertices evenly
         np.testing.assert_allclose(r["rank"], igraph_ranks(g), rtol=1e-8)
 
 
@@ -58,14 +58,14 @@ def test_weights_of_every_type(dtype, on):
 
 @ONE_TWO_FOUR
 def test_by_hand(elements):
-    """From (1/3, 1/3, 1/3): 0 gives 1/4 of its rank to 1 and 3/4 to 2; 1 and 2 dangle."""
+    """From ranks of 1/3 each, vertex 0 gives 1/4 of its rank to 1 and 3/4 to 2; 1 and 2 dangle."""
     g = ev.Graph.from_edges([0, 0, 1], [1, 2, 0], [1, 3, 0])
     r = ev.pagerank(g, damping=0.9, tol=0, max_iter=1, dtype="float64", on=["cpu:1"] * elements)
     jump = (0.1 + 0.9 * 2 / 3) / 3
     assert r["rank"].tolist() == pytest.approx([jump, jump + 0.9 / 12, jump + 0.9 / 4])
 
 
-def test_equal_weights_are_no_weights():
+def test_equal_weights_give_unweighted_ranks():
     g = ev.Graph.from_edges([0, 0, 1, 2, 2], [1, 2, 2, 0, 1], np.full(5, 7.0))
     plain = ev.pagerank(g, tol=1e-12, weights=False)["rank"]
     np.testing.assert_allclose(ev.pagerank(g, tol=1e-12)["rank"], plain, rtol=1e-12)
@@ -79,7 +79,7 @@ def test_the_scale_of_the_weights_does_not_matter(scale):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
-def test_a_graph_held_by_its_in_edges_alone(dtype):
+def test_a_graph_stored_by_in_edges_only(dtype):
     g = weighted_graph(directed=True, dtype=dtype)
     turned = ev.Graph.from_in_edges(
         ev.Graph(g.reverse.offsets, g.reverse.targets, weights=g.reverse.weights, directed=True)
@@ -91,7 +91,7 @@ def test_a_graph_held_by_its_in_edges_alone(dtype):
     assert turned.stored_directions == ("in",)
 
 
-def test_out_strengths_are_added_up_once_for_a_placement(monkeypatch):
+def test_out_strengths_are_computed_once_per_partitioned_graph(monkeypatch):
     pg = ev.partition(weighted_graph(directed=True), "cpu:1,cpu:1")
     first = ev.pagerank(pg)["rank"]
     monkeypatch.delattr("evener.algorithms.pagerank.strength.kernels")
@@ -125,7 +125,7 @@ def test_weights_too_far_from_one_are_refused(weight):
         ev.pagerank(g)
 
 
-def test_the_verifier_tells_weighted_from_unweighted_ranks():
+def test_the_verifier_distinguishes_weighted_from_unweighted_ranks():
     g = weighted_graph(directed=True)
     for weights in (True, False):
         r = ev.pagerank(g, weights=weights)
@@ -134,7 +134,7 @@ def test_the_verifier_tells_weighted_from_unweighted_ranks():
         with pytest.raises(ev.VerificationError, match="another iteration does not change the ranks"):
             ev.verify(ev.Claim("pagerank", g, {"rank": r["rank"]}, {**claim, "weights": not weights}))
     weighted = ev.pagerank(g)["rank"]
-    ev.verify(ev.Claim("pagerank", g, {"rank": weighted}, claim))  # the default
+    ev.verify(ev.Claim("pagerank", g, {"rank": weighted}, claim))  # weights are used by default
 
 
 def test_the_command_line_says_whether_weights_were_used(evener, tmp_path):

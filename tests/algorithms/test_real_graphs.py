@@ -1,4 +1,4 @@
-"""Two graphs from SNAP, read from their files: all five algorithms against igraph, on one element and two."""
+"""All algorithms on two SNAP graphs, compared with igraph, on one and two elements."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
 SOURCES = 4
 
 
-class Rival:
-    """The graph once more in igraph, vertices by number."""
+class IgraphTwin:
+    """The same graph in igraph, with vertices by number."""
 
     def __init__(self, graph):
         tails, heads = edges(graph)
@@ -41,13 +41,13 @@ class Rival:
 def graph(request):
     path = FOLDER / f"{request.param}.txt.gz"
     if not path.exists():
-        pytest.skip(f"{path.name} is not beside the repository, in ../shared/data")
+        pytest.skip(f"expected the file {path.name} in ../shared/data, found none")
     return ev.read(path)
 
 
 @pytest.fixture(scope="module")
 def rival(graph):
-    return Rival(graph)
+    return IgraphTwin(graph)
 
 
 @pytest.fixture(scope="module", params=[["cpu"], ["cpu:1", "cpu:1"]], ids=len)
@@ -57,14 +57,14 @@ def placed(request, graph):
 
 @pytest.fixture(scope="module")
 def sources(graph):
-    """Numbers of vertices that edges lead out of: one of the highest degree, others as they come."""
+    """Numbers of vertices with out-edges: the one of the highest degree, and random ones."""
     degree = graph.out_degree()
     some = np.random.default_rng(0).choice(np.flatnonzero(degree), SOURCES - 1, replace=False)
     return [int(degree.argmax()), *some.tolist()]
 
 
-def test_the_file_is_what_snap_says(graph):
-    """The counts in the files' own headings."""
+def test_counts_match_the_headings_of_the_files(graph):
+    """The headings of the files give these counts."""
     assert (graph.n, graph.m) in {(75_879, 508_837), (325_729, 1_497_134)}
 
 
@@ -99,5 +99,5 @@ def test_wcc(graph, rival, placed):
 
 def test_betweenness_from_a_few_sources(graph, rival, placed, sources):
     r = ev.betweenness(placed, sources=graph.ids[sources], normalized=False)
-    expected = rival.centrality(sources) * graph.n / len(sources)  # a few stand for all
+    expected = rival.centrality(sources) * graph.n / len(sources)  # the estimate scales by n / sources
     np.testing.assert_allclose(r["centrality"], expected, rtol=1e-6, atol=1e-6)

@@ -1,4 +1,4 @@
-"""The registry finds algorithms by name, from Evener's folders and from entry points of other packages."""
+"""The registry finds algorithms by name, in Evener's folders and in entry points of other packages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kcore_example import load, register
 HOME = Path(ev.__file__).parent
 
 
-# ---- the algorithms that come with Evener ----------------------------------------------------------------
+# ---- built-in algorithms ---------------------------------------------------------------------------------
 
 
 def test_names_imports_no_algorithm(apart):
@@ -125,11 +125,11 @@ def test_a_broken_entry_point_breaks_no_other_algorithm(monkeypatch, value, sent
         registry.find("other")
 
 
-# ---- nothing else names an algorithm ---------------------------------------------------------------------
+# ---- no other code names an algorithm --------------------------------------------------------------------
 
 
 def words_in_code(source):
-    """The words of identifiers and of strings that are no docstrings, in lower case, with their lines."""
+    """Yield the words of identifiers and strings, except docstrings, in lower case with their lines."""
     tree = ast.parse(source)
     scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
@@ -147,7 +147,7 @@ def words_in_code(source):
                     yield from ((word.lower(), line) for word in re.split(r"[\W_]+", text))
 
 
-# Operators of known algorithms for `gimv`, under the names of these algorithms.
+# Defines the operators of known algorithms for `gimv` under the algorithms' names.
 OPERATOR_SETS = HOME / "programs/operator_sets.py"
 
 

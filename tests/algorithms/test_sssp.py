@@ -1,4 +1,4 @@
-"""Shortest paths agree with Dijkstra to the last bit, however the graph is split and searched."""
+"""Shortest paths equal Dijkstra's to the last bit, for any split and any search."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ splits = pytest.mark.parametrize(
     [(1, "random")] + [(parts, policy) for parts in (2, 4) for policy in ("random", "high", "low")],
 )
 
-# When to sweep (as usual, as soon as there is an edge, never), and until when.
+# The default thresholds of sweeps; sweep whenever there is an edge; never sweep.
 sweeps = st.sampled_from([(module.EDGES_TO_SWEEP, module.EDGES_TO_SWEEP_AGAIN), (1 << 40, 1 << 40), (1, 1)])
 
-# Weights that leave plateaus, that round, and that are of one kind with nothing special about them.
+# Weights with plateaus, weights whose sums round, and ordinary weights.
 weights_of = {
     "int64": st.integers(0, 9),
     "int32": st.integers(0, 255),
@@ -37,7 +37,7 @@ weights_of = {
 
 @st.composite
 def graphs(draw, dtypes=("int64", "float64")):
-    """Weighted edges among up to 20 vertices, with self-loops, repeats, gaps, and vertices that have none."""
+    """Draw weighted edges among up to 20 vertices, with self-loops, repeated edges and isolated vertices."""
     n = draw(st.integers(1, 20))
     ends = st.integers(0, n - 1)
     dtype = draw(st.sampled_from(dtypes))
@@ -55,7 +55,7 @@ def run(graph, sweep=(module.EDGES_TO_SWEEP, module.EDGES_TO_SWEEP_AGAIN), **opt
 
 
 def dijkstra(graph, source):
-    """NetworkX's distances. It also adds along paths in rounded float64, so they agree exactly."""
+    """Return NetworkX's distances. It adds weights along paths in float64 too, so distances are equal."""
     found = nx.single_source_dijkstra_path_length(reference.as_networkx(graph), source)
     distance = np.full(graph.n, np.inf)
     distance[list(found)] = list(found.values())
@@ -63,7 +63,7 @@ def dijkstra(graph, source):
 
 
 def check_tree(graph, source, distance, parent):
-    """Parents are exactly as tight as they can be, and lead to the source."""
+    """Check that each parent edge is tight without rounding error, and that parents lead to the source."""
     tails, heads = reference.edges(graph)
     weights = np.ones(graph.m) if graph.weights is None else graph.weights.astype(np.float64)
     tight = {(u, v) for u, v, w in zip(tails, heads, weights, strict=True) if distance[u] + w == distance[v]}
@@ -107,7 +107,7 @@ def test_narrow_weights(graph, sweep):
     pairwise_cover([1, 2, 4], ["random", "high", "low"], [True, False], [True, False]),
 )
 def test_a_larger_graph(parts, policy, integer, directed):
-    """Rows longer than a vector of edges, several runs of the queue, and both ways of searching."""
+    """The graph has rows longer than a vector, several runs of the queue, and both kinds of search."""
     graph = reference.random_graph(directed=directed, n=1500, edges=30_000, integer=integer)
     r = sssp(graph, source=3, on=["cpu:1"] * parts, policy=policy)
     np.testing.assert_array_equal(r["distance"], dijkstra(graph, 3))
@@ -122,14 +122,14 @@ def test_many_threads_agree():
     verify(together)
 
 
-# ---- edges of no length -----------------------------------------------------------------------------
+# ---- edges of weight zero ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("parts", "policy", "weight"), pairwise_cover([1, 2, 4], ["random", "high", "low"], [0, 0.0, 1e-30])
 )
 def test_parents_on_a_plateau_have_no_cycle(parts, policy, weight):
-    """One edge leads to a ring and the grid beyond it, on which nothing lengthens the way."""
+    """One edge of weight 4 leads to a ring with chords, whose edges do not change the distance."""
     ring = np.arange(1, 31)
     src = np.concatenate([[0], ring, ring, [5]])
     dst = np.concatenate([[1], np.roll(ring, -1), np.roll(ring, -7), [31]])
@@ -141,8 +141,11 @@ def test_parents_on_a_plateau_have_no_cycle(parts, policy, weight):
     check_tree(graph, 0, r["distance"], r["parent"])
 
 
-def test_a_sweep_onto_a_plateau_names_no_parent(monkeypatch):
-    """The search turns to sweeps between 1 and 2: were 2 named parent of 3, it could be found by 3 itself."""
+def test_a_sweep_onto_a_plateau_sets_no_parent(monkeypatch):
+    """The search starts to sweep between vertices 1 and 2, on a plateau of weight 0.
+
+    If a sweep made 2 the parent of 3, it could also make 3 the parent of 2.
+    """
     tune(monkeypatch, "sssp", narrow=0)
     graph = Graph.from_edges(
         [0, 1, 2, 3, 3, 3], [1, 2, 3, 4, 5, 6], [4.0, 0.0, 0.0, 9.0, 9.0, 9.0], directed=False
@@ -152,17 +155,17 @@ def test_a_sweep_onto_a_plateau_names_no_parent(monkeypatch):
     check_tree(graph, 0, r["distance"], r["parent"])
 
 
-def test_all_edges_of_no_length():
+def test_all_weights_are_zero():
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [0, 0, 0])
     assert sssp(graph)["parent"].tolist() == [0, 0, 1, 2]
 
 
-# ---- the ranges of numbers --------------------------------------------------------------------------
+# ---- ranges of numbers ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parts", [1, 2])
 def test_integers_too_long_for_32_bits(parts):
-    """The third edge passes 2³¹, so the search is made again in float64; a single weight may pass it too."""
+    """The third edge passes 2³¹, so the search runs again in float64; a single weight may pass 2³¹ too."""
     graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 3, 2], [2**30, 2**30 - 2, 7, 2**31 - 2], n=5)
     r = sssp(graph, on=["cpu:1"] * parts)
     assert r["distance"].tolist() == [0.0, 2.0**30, 2.0**31 - 2, 2.0**31 + 5, np.inf]
@@ -195,7 +198,7 @@ def test_weights_may_sum_to_more_than_their_type_holds(dtype, weight, width):
 
 
 @splits
-def test_no_weights_are_ones(parts, policy):
+def test_missing_weights_count_as_one(parts, policy):
     graph = Graph.from_edges([0, 0, 1, 3], [1, 2, 3, 4], n=6)
     r = sssp(graph, on=["cpu:1"] * parts, policy=policy)
     assert r.algorithm == "sssp"
@@ -204,7 +207,7 @@ def test_no_weights_are_ones(parts, policy):
     assert r["parent"].tolist() == [0, 0, 0, 1, 3, -1]
 
 
-# ---- borders ----------------------------------------------------------------------------------------
+# ---- edge cases -------------------------------------------------------------------------------------
 
 
 def test_ids_of_the_graph():
@@ -229,7 +232,7 @@ def test_unknown_source(n):
 
 @pytest.mark.parametrize("bad", [-1.5, np.nan])
 def test_bad_weight_is_named(bad):
-    """Put in behind the builder's back, which would refuse NaN."""
+    """`from_edges` would refuse NaN, so the weight is changed after the graph is built."""
     graph = Graph.from_edges([10, 10, 30], [20, 30, 20], [1.0, 2.0, 3.0])
     weights = graph.weights.copy()
     weights[2] = bad
@@ -244,7 +247,7 @@ def test_bad_delta(delta):
         sssp(Graph.from_edges([0], [1], [1]), delta=delta)
 
 
-def test_progress_names_it_without_weights_too():
+def test_progress_names_the_algorithm_without_weights():
     seen = []
     result = sssp(Graph.from_edges([0, 1], [1, 2]), progress=seen.append)
     assert {p.algorithm for p in seen} == {result.algorithm} == {"sssp"}
@@ -276,7 +279,7 @@ def phases(result):
     sweep=sweeps,
     data=st.data(),
 )
-def test_however_narrow_frontiers_are_taken(graph, narrow, edges, sweep, data):
+def test_distances_are_equal_for_any_limit_of_narrow_frontiers(graph, narrow, edges, sweep, data):
     source = data.draw(st.integers(0, graph.n - 1))
     with pytest.MonkeyPatch.context() as patch:
         tune(patch, "sssp", narrow=narrow, narrow_edges=edges)
@@ -289,7 +292,7 @@ def test_however_narrow_frontiers_are_taken(graph, narrow, edges, sweep, data):
 
 
 def test_a_hub_is_left_to_all_threads(monkeypatch):
-    """The rest is not: before it one vertex, behind it a path."""
+    """One thread searches the vertex before the hub and the path behind it."""
     tune(monkeypatch, "sssp", narrow=60)
     leaves, path = np.arange(2, 102), np.arange(102, 122)
     src = np.concatenate([[0], np.ones(100, int), [5], path[:-1]])
@@ -301,8 +304,8 @@ def test_a_hub_is_left_to_all_threads(monkeypatch):
     assert phases(run(graph, (1 << 40, 1 << 40), source=5, on="cpu:1")) == {"begin", "narrow", "parents"}
 
 
-def test_behind_a_hub_one_thread_is_enough_again(monkeypatch):
-    """All threads settle the bucket with the leaves; from one of them leads a path far beyond it."""
+def test_one_thread_continues_behind_a_hub(monkeypatch):
+    """All threads settle the bucket of the leaves; one leaf leads to a path in far buckets."""
     tune(monkeypatch, "sssp", narrow=60)
     path = np.arange(101, 121)
     src = np.concatenate([np.zeros(100, int), [1], path[:-1]])
@@ -316,7 +319,7 @@ def test_behind_a_hub_one_thread_is_enough_again(monkeypatch):
 
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
-    """By hand: a path of 20 edges of length 3 has a bucket of width 2 for each of its vertices."""
+    """On a path of 20 edges of weight 3, each vertex has its own bucket of width 2."""
     tune(monkeypatch, "sssp", buckets=most, one_thread=False)
     graph = Graph.from_edges(range(20), range(1, 21), np.full(20, 3))
     result = run(graph, (1, 1), source=0, on="cpu:1", delta=2)
@@ -326,7 +329,7 @@ def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
 
 
 def test_vertices_that_one_thread_leaves_are_counted_once(monkeypatch):
-    """A hub with more edges than that thread takes, and its leaves in the next bucket: 1 and 100 vertices."""
+    """One thread leaves a hub of too many edges, and then its 100 leaves in the next bucket."""
     tune(monkeypatch, "sssp", narrow=60)
     graph = Graph.from_edges(np.zeros(100, int), range(1, 101), np.full(100, 5), directed=True)
     steps = run(graph, (1, 1), source=0, on="cpu:1", delta=2).timeline.by_superstep()
@@ -338,13 +341,13 @@ def test_vertices_that_one_thread_leaves_are_counted_once(monkeypatch):
     [(1e-300, [1.0, 2.0]), (0.1, [0.1, 0.2]), (1e300, [1.0, 2.0]), (0.3, [5e-324, 1e-310]), (1, [0, 0])],
 )
 def test_a_bucket_ends_above_the_nearest_vertex(monkeypatch, width, weights):
-    """However its width divides distances; otherwise a search would never end."""
+    """Rounding never makes a bucket empty; otherwise the search would not end."""
     tune(monkeypatch, "sssp", one_thread=False, buckets=16)  # one thread needs no buckets
     graph = Graph.from_edges([0, 1], [1, 2], np.array(weights))
     found = run(graph, (1, 1), source=0, on="cpu:1", delta=width)["distance"]
     assert found.tolist() == [0, weights[0], weights[0] + weights[1]]
 
 
-def test_beside_another_element_nothing_is_narrow():
+def test_several_elements_have_no_narrow_supersteps():
     graph = Graph.from_edges(range(20), range(1, 21), np.ones(20))
     assert "narrow" not in phases(sssp(graph, source=0, on="cpu:1,cpu:1"))

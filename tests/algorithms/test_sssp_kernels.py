@@ -1,4 +1,4 @@
-"""Kernels of the shortest paths on their own: what they leave pending, and whose parent they forget."""
+"""Kernels of shortest paths: the pending flags and parents after a sweep and after Dijkstra."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from evener.kernels.vertex import NO_VERTEX
 
 
 @pytest.mark.parametrize("bounds", [[0, 64], [0, 32, 64], [0, 1, 63, 64]], ids=str)
-def test_a_sweep_leaves_pending_what_it_lowered_however_rows_are_dealt_out(bounds):
-    """Each of 63 vertices has one in-edge, from vertex 0, as long as its number; 64 share a word of flags."""
+def test_a_sweep_flags_the_lowered_vertices_for_any_blocks(bounds):
+    """Vertex v of 1 to 63 has one in-edge, from vertex 0, of weight v. All flags share one word."""
     offsets = np.array([0, *range(64)], np.uint64)
     targets, weights = np.zeros(63, np.uint32), np.arange(1, 64, dtype=np.uint32)
     distance, parent = np.full(64, NO_VERTEX, np.uint32), np.full(64, NO_VERTEX, np.uint32)
@@ -26,8 +26,8 @@ def test_a_sweep_leaves_pending_what_it_lowered_however_rows_are_dealt_out(bound
     assert scout == 63
 
 
-def test_a_parent_is_forgotten_when_another_way_is_shorter():
-    """The edges 0 to 1 and 1 to 2, of length 1; vertex 2 had a farther parent, of a sweep before."""
+def test_a_shorter_path_clears_the_parent():
+    """Edges 0 to 1 and 1 to 2 have weight 1. Vertex 2 starts with a farther parent from an earlier sweep."""
     offsets, targets = np.array([0, 1, 2, 2], np.uint64), np.array([1, 2], np.uint32)
     weights = np.ones(2, np.uint32)
     distance, parent = np.array([0, 9, 9], np.uint32), np.array([NO_VERTEX, 2, 0], np.uint32)

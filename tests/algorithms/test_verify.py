@@ -1,4 +1,4 @@
-"""Verifiers accept the answers of NetworkX and of the reference twins, and refuse each single mutation."""
+"""Verifiers accept the answers of NetworkX and the reference implementations, and refuse single changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference import as_networkx, random_graph
 from wrong_answers import changed, claim, refused
 
 SOURCE = 3
-# A graph of one edge, from rows: building it from edges would compile kernels while tests are collected.
+# A graph of one edge. `Graph.from_edges` would compile kernels during collection.
 PAIR = Graph(np.array([0, 1, 1], np.uint64), np.array([1], np.uint32), directed=True, validate=False)
 
 
@@ -43,7 +43,7 @@ def test_bfs_accepts_networkx(graph):
 
 
 def test_bfs_refuses_every_wrong_parent(graph):
-    """Any vertex one level up with an edge to v is a right parent, and no other is."""
+    """Exactly the vertices one level above v with an edge to v are accepted as its parent."""
     distance, parent = reference.bfs(graph, SOURCE)
     edges = set(zip(*(a.tolist() for a in reference.edges(graph)), strict=True))
     accepted = 0
@@ -77,7 +77,7 @@ def path(length, *, directed=False, extra=()):
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
-def test_bfs_takes_no_distance_for_another_that_32_bits_would_make_of_it(dtype):
+def test_bfs_does_not_truncate_distances_to_32_bits(dtype):
     path = Graph.from_edges([0, 1], [1, 2], n=4, directed=False)
     distance, parent = np.array([0, 1, 2, -1]), np.array([0, 0, 1, -1])
     verify(bfs_claim(path, distance, parent, source=0))
@@ -97,7 +97,7 @@ def test_bfs_takes_no_distance_for_another_that_32_bits_would_make_of_it(dtype):
         (Claim("pagerank", PAIR, {}), "rank"),
     ],
 )
-def test_an_answer_that_lacks_something_is_refused_by_name(claim, missing):
+def test_a_missing_array_or_parameter_is_named(claim, missing):
     with pytest.raises(
         ArgumentError, match=f"cannot verify .* the answer (has no array|does not record).*{missing!r}"
     ):
@@ -105,7 +105,7 @@ def test_an_answer_that_lacks_something_is_refused_by_name(claim, missing):
 
 
 def test_bfs_names_the_rule():
-    g = path(6, extra=[(0, 5)], directed=True)  # 0-1-2-3-4-5, a shortcut to 5, and 6 alone
+    g = path(6, extra=[(0, 5)], directed=True)  # 0-1-2-3-4-5, an edge 0 to 5, and the isolated vertex 6
     distance = np.array([0, 1, 2, 3, 4, 1, -1], dtype=np.int32)
     parent = np.array([0, 0, 1, 2, 3, 0, -1])
 
@@ -142,8 +142,8 @@ def test_bfs_names_the_rule():
 
 
 @pytest.mark.parametrize("length", [253, 254, 255, 256, 257, 300])
-def test_bfs_tells_levels_apart_that_a_byte_would_not(length):
-    """A path of so many vertices, whose last ones are as deep as a byte counts, or deeper."""
+def test_bfs_levels_may_exceed_a_byte(length):
+    """The last vertices of the path have levels near or above 255."""
     distance, parent = np.append(np.arange(length), -1), np.append(np.arange(length) - 1, -1)
     parent[0] = 0
     verify(bfs_claim(path(length), distance, parent, source=0))
@@ -153,14 +153,14 @@ def test_bfs_tells_levels_apart_that_a_byte_would_not(length):
     refused(bfs_claim(shorter, distance, parent, source=0), "(rule 3)")
 
 
-def test_bfs_tells_a_longer_way_on_an_undirected_graph():
+def test_bfs_refuses_a_longer_path_on_an_undirected_graph():
     g = path(5, extra=[(0, 4)])
     distance = np.array([0, 1, 2, 3, 4, -1], dtype=np.int32)
     parent = np.array([0, 0, 1, 2, 3, -1])
     refused(bfs_claim(g, distance, parent, source=0), "no edge leads more than one level deeper (rule 3)")
 
 
-def test_errors_speak_the_graphs_own_ids():
+def test_errors_use_the_ids_of_the_graph():
     g = Graph.from_edges([10, 20, 30], [20, 30, 40], directed=True)
     distance, parent = np.array([0, 1, 2, 3], dtype=np.int32), np.array([10, 10, 20, 30])
     verify(bfs_claim(g, distance, parent, source=10))
@@ -171,7 +171,7 @@ def test_errors_speak_the_graphs_own_ids():
     )
 
 
-def test_parents_in_a_graph_named_by_strings_are_positions():
+def test_parents_in_a_graph_with_string_ids_are_positions():
     g = Graph.from_edges(["ann", "bob"], ["bob", "eve"], directed=True)
     distance = np.array([0, 1, 2], dtype=np.int32)
     verify(bfs_claim(g, distance, np.array([0, 0, 1]), source="ann"))
@@ -206,7 +206,7 @@ def test_sssp_accepts_networkx(directed, integer, dtype):
 @pytest.mark.parametrize("weights", [[5, 2, 7], [2, 5, 7], [7, 5, 2]], ids=str)
 def test_sssp_takes_the_lightest_of_parallel_edges(weights):
     offsets, targets = np.array([0, 3, 3], np.uint64), np.array([1, 1, 1], np.uint32)
-    graph = Graph(offsets, targets, weights=np.array(weights), directed=True)  # as they are
+    graph = Graph(offsets, targets, weights=np.array(weights), directed=True)
     verify(sssp_claim(graph, np.array([0, 2]), np.array([0, 0]), source=0))
     for wrong in (5, 7, 1):
         refused(sssp_claim(graph, np.array([0, wrong]), np.array([0, 0]), source=0))
@@ -255,12 +255,12 @@ def test_sssp_names_the_rule():
     )
 
 
-def test_sssp_takes_no_text_for_a_distance():
+def test_sssp_refuses_text_as_distances():
     answer = sssp_claim(PAIR, np.array(["0", "abc"]), np.array([0, 0]), source=0)
     refused(answer, "distances are numbers: found <U3")
 
 
-def test_sssp_finds_a_cycle_without_length():
+def test_sssp_finds_a_cycle_of_weight_zero():
     g = Graph.from_edges([0, 1, 2], [1, 2, 1], [1.0, 0.0, 0.0], directed=True, n=3)
     distance = np.array([0.0, 1.0, 1.0])
     verify(sssp_claim(g, distance, np.array([0, 0, 1]), source=0))
@@ -301,7 +301,7 @@ def test_wcc_names_the_rule():
     assert "every vertex has a component: vertex 5" in said(0, 0, 2, 2, 4, -1)
 
 
-def test_wcc_of_nothing():
+def test_answers_of_the_empty_graph_are_accepted():
     empty = Graph(np.zeros(1, np.uint64), np.empty(0, np.uint32), directed=True)
     verify(claim("wcc", empty, component=np.empty(0, np.int64)))
     verify(claim("pagerank", empty, rank=np.empty(0)))

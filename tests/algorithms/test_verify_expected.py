@@ -1,4 +1,4 @@
-"""Graphalytics' match rules and the reader of its expected-output files."""
+"""Graphalytics' match rules, and the reader of its expected-output files."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_pagerank_and_wcc_against_files(tmp_path, graph):
         against(Claim("wcc", graph, {"component": np.array([2, 2, 2, 2])}), labels)
 
 
-def test_a_file_about_another_graph(tmp_path, graph):
+def test_a_file_for_another_graph(tmp_path, graph):
     claim = Claim("bfs", graph, {"distance": np.zeros(4, dtype=np.int32)})
     with pytest.raises(ArgumentError, match="does not fit this graph: vertex 3 is not in the graph"):
         against(claim, written(tmp_path, "2 0\n3 0\n7 0\n9 0\n"))

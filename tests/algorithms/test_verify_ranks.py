@@ -1,4 +1,4 @@
-"""The verifiers of PageRank and betweenness accept NetworkX's answers and refuse each single mutation."""
+"""The verifiers of PageRank and betweenness accept NetworkX's answers and refuse single changes of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_pagerank_accepts_a_personalization(graph):
     refused(pagerank_claim(graph, rank, personalization={3: 2.0, 7: 1.0}), "another iteration")
 
 
-def test_pagerank_accepts_a_personalization_whose_sum_no_float_holds(graph):
+def test_pagerank_accepts_a_personalization_whose_sum_overflows(graph):
     wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000, personalization={3: 1.0, 7: 1.0})
     rank = np.array(list(wanted.values()))
     verify(pagerank_claim(graph, rank, personalization={3: 1e308, 7: 1e308}))
@@ -56,7 +56,7 @@ def test_pagerank_accepts_a_personalization_whose_sum_no_float_holds(graph):
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("wrong", "message"),
     [
         ({"personalization": "[0.1 0.2]"}, "personalization=: expected numbers as values"),
         ({"personalization": {3: "x"}}, "personalization=: expected numbers as values"),
@@ -72,10 +72,10 @@ def test_pagerank_accepts_a_personalization_whose_sum_no_float_holds(graph):
         ({"tol": 0, "max_iter": None}, "expected a number as 'iterations', found None"),
     ],
 )
-def test_pagerank_says_what_no_run_was_called_with(told, said):
+def test_pagerank_refuses_wrong_parameters(wrong, message):
     graph = random_graph(directed=True)
-    with pytest.raises(ArgumentError, match=re.escape(said)):
-        verify(pagerank_claim(graph, reference.pagerank(graph), **told))
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        verify(pagerank_claim(graph, reference.pagerank(graph), **wrong))
 
 
 def test_parameters_and_outcome_must_be_mappings():
@@ -93,11 +93,11 @@ def test_pagerank_allows_n_times_tol_for_a_run_that_stopped_as_networkx_does(gra
     verify(pagerank_claim(graph, claimed["rank"], tol=1e-4, stop="networkx"))
 
 
-def test_pagerank_refuses_every_rank_off(graph):
+def test_pagerank_refuses_every_wrong_rank(graph):
     rank = reference.pagerank(graph)
     for v in range(graph.n):
         refused(pagerank_claim(graph, changed(rank, **{f"v{v}": rank[v] * 1.001})), "ranks sum to one")
-        # One vertex gains as much as another loses, so the sum does not change.
+        # One vertex gains the rank that another loses, so the sum does not change.
         moved = changed(rank, **{f"v{v}": rank[v] * 1.001})
         moved[(v + 1) % graph.n] -= rank[v] * 0.001
         refused(pagerank_claim(graph, moved), "another iteration does not change the ranks")
@@ -114,7 +114,7 @@ def test_pagerank_refuses_too_few_iterations_and_another_damping(graph):
     refused(pagerank_claim(graph, np.ones(graph.n, dtype=int)), "ranks are float32 or float64")
 
 
-def test_pagerank_of_a_run_that_tells_its_iterations(graph):
+def test_pagerank_with_recorded_iterations(graph):
     rank = reference.pagerank(graph, iterations=30)
     loose = {"tol": 1.0, "iterations": 30}
     verify(pagerank_claim(graph, rank, **loose))
@@ -140,23 +140,24 @@ def test_pagerank_of_fixed_length(graph, fixed, dtype):
     refused(pagerank_claim(graph, swapped, max_iter=4, **fixed), "ranks are those of 4 iterations: vertex 3")
 
 
-def test_pagerank_needs_not_be_told_how_long_a_run_was(graph):
+def test_pagerank_without_recorded_iterations(graph):
     wanted = nx.pagerank(as_networkx(graph), tol=1e-12, max_iter=1000)
     rank = np.array(list(wanted.values()))
     verify(pagerank_claim(graph, rank, max_iter=None, iterations=None))
     refused(pagerank_claim(graph, rank * 1.001, max_iter=None, iterations=None), "ranks sum to one")
 
 
-def test_pagerank_of_as_many_iterations_as_it_may_have(graph):
-    """A table of a run that ended before the tolerance was met, and does not tell its iterations."""
+def test_pagerank_that_stopped_at_max_iter(graph):
+    """The run ended before it met the tolerance, and the claim does not record its iterations."""
     early = reference.pagerank(graph, iterations=3)
     verify(pagerank_claim(graph, early, max_iter=3))
-    for most in (2, 4, 10**9, None):  # it would have converged long before
+    for most in (2, 4, 10**9, None):
         refused(pagerank_claim(graph, early, max_iter=most), "another iteration does not change the ranks")
     moved = early.copy()
     moved[[3, 7]] = early[[7, 3]]
     refused(pagerank_claim(graph, moved, max_iter=3), "another iteration does not change the ranks")
-    # Where the tolerance would let wrong ranks pass, they alone are right; and none that it would have ended.
+    # If wrong ranks would meet the tolerance, only the ranks of exactly max_iter iterations pass. No earlier
+    # iteration may meet the tolerance.
     verify(pagerank_claim(graph, early, max_iter=3, tol=0.2))
     for rank, most, tol in ((moved, 3, 0.2), (early, 3, 2.0), (early, None, 0.2)):
         with pytest.raises(ArgumentError, match=r"wrong ranks would pass; verify a run with tol=0\.1 or"):
@@ -164,8 +165,8 @@ def test_pagerank_of_as_many_iterations_as_it_may_have(graph):
 
 
 @pytest.mark.parametrize("damping", [0.5, 0.85, 0.99, 1.0])
-def test_pagerank_allows_for_the_additions_of_a_long_row(damping):
-    """Each of 100,000 additions may round the sum of a row by a part in 2^53."""
+def test_pagerank_allows_rounding_in_a_long_row(damping):
+    """Each of 100,000 additions may round the sum of a row by a factor of 1 + 2^-53."""
     n = 100_000
     star = Graph.from_edges(np.arange(1, n), np.zeros(n - 1, int), n=n)
     rank, parameters = np.full(n, 1 / n), {"damping": damping, "tol": 0, "max_iter": 5}
@@ -178,8 +179,8 @@ def test_pagerank_allows_for_the_additions_of_a_long_row(damping):
 
 
 @pytest.mark.parametrize(("damping", "off"), [(0.85, 470), (0.5, 100), (0.5, 149)])
-def test_pagerank_allows_for_what_rounding_does_on_a_long_way(damping, off):
-    """Ranks of a path, rounded to float32 as often as they were passed on, to numbers below all normal."""
+def test_pagerank_allows_rounding_on_a_long_path(damping, off):
+    """The ranks of a path are rounded to float32 at each vertex, down to subnormal numbers."""
     n, rounds = 1000, 1200
     path = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n=n)
     rank = np.full(n, 1 / n, np.float32)
@@ -237,14 +238,14 @@ def test_betweenness_of_some_sources(graph):
     refused(claim("betweenness", graph, parameters, centrality=np.zeros(graph.n, int)), "float32 or float64")
 
 
-def test_betweenness_where_paths_outgrow_float64():
-    """A ladder of 1,500 squares, joined at their corners: the paths double at each, to 2^1500."""
+def test_betweenness_with_more_paths_than_float64_holds():
+    """1,500 squares are joined at their corners: each doubles the number of paths, to 2^1500."""
     squares = 1500
     joints, sides = np.arange(squares) * 3, np.arange(squares) * 3 + 1
     src = np.concatenate([joints, joints, sides, sides + 1])
     dst = np.concatenate([sides, sides + 1, joints + 3, joints + 3])
     ladder = Graph.from_edges(src, dst, directed=True, n=3 * squares + 1)
-    # Every later vertex is reached through each joint, and through each of a square's two sides half of them.
+    # Each joint lies on the paths to all later vertices, and each side of a square on half of them.
     after = 3 * squares - np.arange(3 * squares + 1)
     expected = np.where(after % 3 == 0, after, 0).astype(float)
     expected[0] = 0

@@ -1,4 +1,4 @@
-"""Components against NetworkX, SciPy and the twin."""
+"""Components, compared with NetworkX and the reference implementation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 
 @pytest.mark.parametrize("directed", [True, False])
 @ONE_TWO_FOUR
-def test_components_are_networkx_s(directed, elements):
+def test_components_equal_networkx(directed, elements):
     g = random_graph(directed=directed, n=60, edges=50, seed=elements)
     component = ev.wcc(g, on=["cpu:1"] * elements)["component"]
     expected = {frozenset(c) for c in nx.weakly_connected_components(as_networkx(g))}
@@ -26,15 +26,15 @@ def test_components_are_networkx_s(directed, elements):
     assert all(component[v] == min(c) for c in expected for v in c)
 
 
-def test_an_edge_between_two_trees_is_seen_from_one_of_its_ends():
-    """The giant tree is skipped at both ends of a directed edge, so both must mean the same tree by it."""
-    # 0's two loops come first: until 0 -> 3, {0} and {1, 3} are trees, and either may be the giant.
+def test_an_edge_between_two_trees_is_found_at_one_end():
+    """Both ends of a directed edge skip the giant tree, so both must agree on the giant."""
+    # The loops of vertex 0 come first: before 0 -> 3, the giant may be {0} or {1, 3}.
     g = ev.Graph.from_edges([0, 3, 0, 0], [0, 1, 3, 0], n=4)
     assert ev.wcc(g, on="cpu:1")["component"].tolist() == [0, 0, 2, 0]
 
 
 @ONE_TWO_FOUR
-def test_drawn_graphs_of_several_trees(elements):
+def test_random_graphs_of_several_trees(elements):
     rng = np.random.default_rng(elements)
     for _ in range(40):
         n = int(rng.choice([20, 40, 63, 64, 65]))
@@ -45,8 +45,8 @@ def test_drawn_graphs_of_several_trees(elements):
 
 
 @pytest.mark.parametrize("elements", [1, 2])
-def test_the_same_every_time_whoever_comes_first(elements):
-    """Threads link trees in any order; the answer may not depend on it."""
+def test_components_do_not_depend_on_the_order_of_threads(elements):
+    """Threads link trees in any order; the components do not depend on the order."""
     rng = np.random.default_rng(4)
     g = ev.Graph.from_edges(*rng.integers(0, 40_000, (2, 38_000)), n=40_000)
     expected = reference.wcc(g)
@@ -102,7 +102,7 @@ def test_a_graph_placed_in_one_direction_is_refused():
 
 
 @parity_cases.giants_apart
-def test_giant_trees_that_one_edge_joins_are_not_taken_for_two_components(monkeypatch, directed, joined):
+def test_giant_trees_are_one_component_only_if_an_edge_joins_them(monkeypatch, directed, joined):
     pg, owner, late = parity_cases.check_giants_apart(
         monkeypatch, ["cpu:1"] * 3, directed=directed, joined=joined
     )
@@ -134,8 +134,8 @@ def test_giant_trees_in_several_memories(monkeypatch, directed, joined):
     )
 
 
-def test_edges_between_giant_trees_need_not_be_looked_at():
-    """In an R-MAT graph some vertex is linked first with a hub that another element owns."""
+def test_an_rmat_graph_needs_two_supersteps():
+    """Two supersteps are enough on an R-MAT graph, where vertices are linked first with a remote hub."""
     g = ev.read("rmat:12")
     for policy, on in (("high", 2), ("random", 3), ("low", 4)):
         result = ev.wcc(ev.partition(g, ["cpu:1"] * on, policy=policy))

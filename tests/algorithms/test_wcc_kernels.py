@@ -1,4 +1,4 @@
-"""Kernels that join the trees of partitions, against SciPy's components."""
+"""Kernels that join the trees of partitions, compared with SciPy's components."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_VERTEX = 0xFFFFFFFF
 
 
 def smallest_labels(n, pairs):
-    """Return the smallest label that each label below `n` is joined to."""
+    """Return, for each label below `n`, the smallest label in its component."""
     joined = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     _, group = connected_components(joined, directed=False)
     _, first = np.unique(group, return_index=True)
@@ -21,7 +21,7 @@ def smallest_labels(n, pairs):
 
 
 def joined_labels(n, labels, pairs):
-    """Return labels as the kernel replaces them. Each vertex is a tree of its own."""
+    """Return the labels after `join`. Each vertex is a tree of one vertex."""
     label, component = labels.astype(np.uint32), np.arange(len(labels), dtype=np.uint32)
     joined, giant = np.full(n, NO_VERTEX, np.uint32), np.array([len(labels) - 1], np.uint64)
     assert wcc.join(len(labels), giant, component, label, pairs, joined) == label[-1]
@@ -30,7 +30,7 @@ def joined_labels(n, labels, pairs):
 
 @pytest.mark.parametrize("pairs", [0, 100, 1000, 3000, 20_000])
 def test_labels_become_the_smallest_of_their_component(pairs):
-    """Some labels occur in no pair, some only in pairs."""
+    """Some labels occur in no pair, and some occur only in pairs."""
     n = 6000
     rng = np.random.default_rng(pairs)
     ends = rng.integers(0, n, (pairs, 2)).astype(np.uint32)
@@ -40,7 +40,7 @@ def test_labels_become_the_smallest_of_their_component(pairs):
 
 @pytest.mark.parametrize("order", ["ascending", "descending", "random"])
 def test_a_long_chain_of_trees_is_joined(order):
-    """A chain of 200,000 labels, in any order of its pairs, becomes one component in well under a minute."""
+    """A chain of 200,000 labels becomes one component, in any order of its pairs."""
     n = 200_000
     tails = {"ascending": np.arange, "descending": lambda k: np.arange(k)[::-1], "random": None}[order]
     tails = np.random.default_rng(1).permutation(n - 1) if tails is None else tails(n - 1)
@@ -49,8 +49,9 @@ def test_a_long_chain_of_trees_is_joined(order):
 
 
 def test_pairs_of_mirrors_whose_two_labels_differ():
-    """Vertices 0 and 1 are owned, 2 to 5 are mirrors; the tree of mirror 5 has no other vertex.
+    """Only mirrors whose label differs from the label at their owner give a pair, and each pair once.
 
+    Vertices 0 and 1 are owned; 2 to 5 are mirrors, and mirror 5 is the only vertex of its tree.
     Mirror 2 has the same label at its owner. Mirrors 3 and 4 give the same pair.
     """
     component = np.array([0, 1, 0, 1, 1, 5], np.uint32)

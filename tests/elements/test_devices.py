@@ -1,4 +1,4 @@
-"""Which GPUs there are, why none can be used, and what `evener devices` says of it; no GPU is needed here."""
+"""Discovery of GPUs, the reasons why no GPU is usable, and `evener devices`, without a GPU."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from evener.elements.pinned import locked_array, locked_words
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system import memory
 
-# CUDA's numbers for its errors.
+# Error numbers of CUDA.
 NO_MEMORY, STUB, INSUFFICIENT_DRIVER, UNAVAILABLE, NO_DEVICE, LAUNCH_FAILURE = 2, 34, 35, 46, 100, 719
 DRIVER_MISMATCH = 803
 
 
 @pytest.fixture(autouse=True)
-def asked_anew(monkeypatch):
-    """No answer is left from before, or for later."""
+def clear_caches(monkeypatch):
+    """Clear the cached answers before and after each test."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     for answer in (gpus.missing, gpus.gpus):
         answer.cache_clear()
@@ -42,7 +42,7 @@ def asked_anew(monkeypatch):
 
 
 def answering(value):
-    """A function that gives, or raises, always the same."""
+    """Return a function that always returns, or raises, this value."""
 
     def answer(*_):
         if isinstance(value, Exception):
@@ -53,13 +53,13 @@ def answering(value):
 
 
 def driver(monkeypatch, *, gpus=1, knows=13000):
-    """A driver that counts so many GPUs, or fails with an error; CuPy's CUDA is 13.2."""
+    """Fake a driver that reports this number of GPUs, or fails with this error; CuPy's CUDA is 13.2."""
     monkeypatch.setattr(runtime, "getDeviceCount", answering(gpus))
     monkeypatch.setattr(runtime, "driverGetVersion", answering(knows))
     monkeypatch.setattr(runtime, "runtimeGetVersion", answering(13020))
 
 
-# ---- why none can be used ----------------------------------------------------------------------------
+# ---- why no GPU is usable ----------------------------------------------------------------------------
 
 
 def no_cupy(monkeypatch, _):
@@ -69,7 +69,7 @@ def no_cupy(monkeypatch, _):
 
 
 def broken_cupy(monkeypatch, folder):
-    """CuPy's message begins with a line of signs."""
+    """The first line of CuPy's message has no words."""
     no_cupy(monkeypatch, folder)
     monkeypatch.delitem(sys.modules, "cupy")
     (folder / "cupy").mkdir()
@@ -83,7 +83,7 @@ def broken_cupy(monkeypatch, folder):
 
 
 def raising(monkeypatch, folder, error):
-    """A CuPy that raises this as it is loaded."""
+    """Make the import of CuPy raise this error."""
     no_cupy(monkeypatch, folder)
     monkeypatch.delitem(sys.modules, "cupy")
     (folder / "cupy").mkdir()
@@ -92,7 +92,7 @@ def raising(monkeypatch, folder, error):
 
 
 def no_cache(monkeypatch, folder):
-    """As where the home directory is somebody else's."""
+    """The home directory belongs to another user."""
     raising(monkeypatch, folder, "PermissionError(13, 'Permission denied', '.cupy')")
 
 
@@ -147,7 +147,7 @@ def unloadable_driver(monkeypatch, _):
 
 
 def another_cuda(monkeypatch, _):
-    """CuPy 13 for CUDA 12 says it so, where CUDA 12's libraries are missing."""
+    """CuPy 13 for CUDA 12 raises this error if CUDA 12's libraries are missing."""
     driver(monkeypatch)
     error = RuntimeError("CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: no such file")
     monkeypatch.setattr(nvrtc, "getVersion", answering(error))
@@ -185,7 +185,7 @@ REASONS = {
 
 @pytest.fixture(params=REASONS, ids=lambda case: case.__name__)
 def why(request, monkeypatch, tmp_path):
-    """On each machine that has no GPU to use, the reason."""
+    """Fake a machine without a usable GPU, and return the reason."""
     request.param(monkeypatch, tmp_path)
     return REASONS[request.param]
 
@@ -215,7 +215,7 @@ def test_a_call_raises_one_sentence(why):
 
 @pytest.mark.usefixtures("why")
 @pytest.mark.parametrize("command", [("run",), ("verify",), ("bench", "--repeats", "1")], ids=" ".join)
-def test_without_a_gpu_a_run_uses_the_cpu_and_says_nothing(evener, command, caplog):
+def test_without_a_gpu_a_run_uses_the_cpu_without_a_warning(evener, command, caplog):
     done = evener(command[0], "bfs", "rmat:4", *command[1:])
     assert (done.status, done.err) == (0, "")
     result = ev.bfs(ev.read("rmat:4"))
@@ -223,17 +223,17 @@ def test_without_a_gpu_a_run_uses_the_cpu_and_says_nothing(evener, command, capl
     assert caplog.messages == []
 
 
-def test_devices_says_it(why, evener):
+def test_devices_prints_the_reason(why, evener):
     done = evener("devices")
     assert (done.status, done.err) == (0, "")
     assert f"\nNo GPU can be used: {why}.\n" in done.out
-    told = json.loads(evener("devices", "--json").out)
-    (cpu,) = told["elements"]
+    listed = json.loads(evener("devices", "--json").out)
+    (cpu,) = listed["elements"]
     assert (cpu["name"], cpu["threads"]) == ("cpu", usable_cores())
-    assert (told["gpus"], told["versions"], told["no_gpu"]) == ([], None, why)
+    assert (listed["gpus"], listed["versions"], listed["no_gpu"]) == ([], None, why)
 
 
-def test_without_cupy_a_process_of_its_own_says_it_soon(apart):
+def test_without_cupy_a_separate_process_prints_the_reason(apart):
     script = "import sys; sys.modules['cupy'] = None; from evener.cli import main; sys.exit(main({!r}))"
     done = apart("-c", script.format(["devices"]))
     assert (done.status, done.err) == (0, "")
@@ -244,8 +244,8 @@ def test_without_cupy_a_process_of_its_own_says_it_soon(apart):
 
 
 @pytest.mark.parametrize(("status", "lost"), [(1, False), (9, False), (701, False), (700, True), (719, True)])
-def test_a_launch_that_is_refused_is_not_the_end_of_a_gpu(status, lost):
-    """As are wrong numbers, wrong shapes and too many registers; an illegal address is another matter."""
+def test_a_refused_launch_does_not_lose_the_gpu(status, lost):
+    """Wrong values, wrong shapes and too many registers are refused; an illegal address loses the GPU."""
     gpu = object.__new__(CudaElement)
     gpu.name, gpu._cupy = "cuda:0", cupy
     said = gpu.translate(runtime.CUDARuntimeError(status), "launching own.f", 0)
@@ -254,7 +254,7 @@ def test_a_launch_that_is_refused_is_not_the_end_of_a_gpu(status, lost):
     assert ("this process cannot use the GPU again" in str(said)) == lost
 
 
-# ---- which there are ---------------------------------------------------------------------------------
+# ---- lists of GPUs -----------------------------------------------------------------------------------
 
 H200 = {
     "name": b"NVIDIA H200",
@@ -274,7 +274,7 @@ V100 = {
 
 @pytest.fixture
 def machine(monkeypatch):
-    """An H200, an old GPU, and an H200 that another process keeps to itself; no management library."""
+    """An H200, an old GPU, and an H200 in exclusive use by another process; no management library."""
     kept = runtime.CUDARuntimeError(UNAVAILABLE)
     current = []
     monkeypatch.setattr(cupy.cuda, "Device", lambda index: nullcontext(current.append(index)))
@@ -312,10 +312,10 @@ def test_devices_lists_gpus(evener):
 
 @pytest.mark.usefixtures("machine")
 def test_devices_lists_gpus_for_programs(evener):
-    told = json.loads(evener("devices", "--json").out)
-    assert [one["name"] for one in told["elements"]] == ["cpu", "cuda:0"]
-    assert told["elements"][1]["available_bytes"] == 138 << 30
-    assert told["gpus"][0] == {
+    listed = json.loads(evener("devices", "--json").out)
+    assert [one["name"] for one in listed["elements"]] == ["cpu", "cuda:0"]
+    assert listed["elements"][1]["available_bytes"] == 138 << 30
+    assert listed["gpus"][0] == {
         "element": "cuda:0",
         "name": "NVIDIA H200",
         "free_bytes": 138 << 30,
@@ -325,9 +325,9 @@ def test_devices_lists_gpus_for_programs(evener):
         "power_limit_watts": None,
         "problem": None,
     }
-    assert [one["free_bytes"] for one in told["gpus"][1:]] == [None, None]
-    assert told["no_gpu"] is None
-    assert told["versions"] == {
+    assert [one["free_bytes"] for one in listed["gpus"][1:]] == [None, None]
+    assert listed["no_gpu"] is None
+    assert listed["versions"] == {
         "driver": None,
         "driver_cuda": "13.0",
         "cuda": "13.2",
@@ -337,8 +337,8 @@ def test_devices_lists_gpus_for_programs(evener):
 
 
 @pytest.mark.usefixtures("machine")
-def test_the_management_library_adds_what_it_knows(evener, monkeypatch):
-    """It counts all GPUs, also those that CUDA is not shown: what they share is their place on the bus."""
+def test_the_management_library_adds_power_limits_and_driver_version(evener, monkeypatch):
+    """NVML also counts GPUs that CUDA does not show, so GPUs are matched by their PCI bus id."""
     limits = {"0000:00:00.0": 700_000, "0000:02:00.0": 400_000}
     library = SimpleNamespace(
         nvmlInit=answering(None),
@@ -348,9 +348,9 @@ def test_the_management_library_adds_what_it_knows(evener, monkeypatch):
         nvmlDeviceGetPowerManagementLimit=limits.__getitem__,
     )
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    told = json.loads(evener("devices", "--json").out)
-    assert [one["power_limit_watts"] for one in told["gpus"]] == [700, None, 400]
-    assert told["versions"]["driver"] == "580.65.06"
+    listed = json.loads(evener("devices", "--json").out)
+    assert [one["power_limit_watts"] for one in listed["gpus"]] == [700, None, 400]
+    assert listed["versions"]["driver"] == "580.65.06"
     out = evener("devices").out
     assert "700 W" in out
     assert "Driver 580.65.06 supports CUDA 13.0;" in out
@@ -359,22 +359,21 @@ def test_the_management_library_adds_what_it_knows(evener, monkeypatch):
 @pytest.mark.parametrize("when", ["nvmlInit", "nvmlSystemGetDriverVersion"])
 @pytest.mark.usefixtures("machine")
 def test_a_management_library_that_fails_is_left_out(evener, monkeypatch, when):
-    """All of its functions but the one that lets go of it."""
     broken = answering(OSError("libnvidia-ml.so.1: cannot open shared object file"))
     library = SimpleNamespace(nvmlInit=answering(None), nvmlShutdown=answering(None))
     setattr(library, when, broken)
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    told = json.loads(evener("devices", "--json").out)
-    assert len(told["gpus"]) == 3
-    assert told["versions"]["driver"] is None
+    listed = json.loads(evener("devices", "--json").out)
+    assert len(listed["gpus"]) == 3
+    assert listed["versions"]["driver"] is None
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_gpu_that_tells_nothing_is_listed_with_the_reason(evener, monkeypatch):
+def test_a_gpu_without_properties_is_listed_with_the_reason(evener, monkeypatch):
     monkeypatch.setattr(runtime, "getDeviceProperties", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
-    told = json.loads(evener("devices", "--json").out)
-    assert [one["name"] for one in told["elements"]] == ["cpu"]
-    assert [one["name"] for one in told["gpus"]] == [None] * 3
+    listed = json.loads(evener("devices", "--json").out)
+    assert [one["name"] for one in listed["elements"]] == ["cpu"]
+    assert [one["name"] for one in listed["gpus"]] == [None] * 3
     done = evener("devices")
     assert done.status == 0
     assert done.out.count("cannot be used: cudaErrorDevicesUnavailable") == 3
@@ -383,7 +382,7 @@ def test_a_gpu_that_tells_nothing_is_listed_with_the_reason(evener, monkeypatch)
 
 
 @pytest.mark.parametrize(("count", "there"), [(1, "one GPU, cuda:0"), (4, "cuda:0 to cuda:3")])
-def test_a_gpu_that_is_not_there(evener, monkeypatch, count, there):
+def test_a_missing_gpu_is_refused(evener, monkeypatch, count, there):
     driver(monkeypatch, gpus=count)
     sentence = f'element "cuda:{count}" does not exist; this machine has {there}'
     with pytest.raises(ArgumentError) as caught:
@@ -393,7 +392,7 @@ def test_a_gpu_that_is_not_there(evener, monkeypatch, count, there):
     assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
 
 
-# ---- which cannot be used after all --------------------------------------------------------------------
+# ---- GPUs that fail at the first use -------------------------------------------------------------------
 
 LOST = (
     "cuda:0 failed while starting: cudaErrorLaunchFailure: unspecified launch failure; this process "
@@ -409,7 +408,7 @@ NO_ROOM = 'cuda:0: CUDA has no memory left for starting; end other programs on t
 
 
 class Device:
-    """What is asked of it before anything is allocated, all of which a GPU in trouble still answers."""
+    """A device that answers all queries before the first allocation, as a failed GPU does."""
 
     compute_capability = "90"
 
@@ -429,8 +428,8 @@ class Device:
 
 
 @pytest.fixture
-def in_trouble(machine, monkeypatch):  # noqa: ARG001 - the GPUs there are
-    """A function that lets GPUs fail when they are first asked to hold something."""
+def in_trouble(machine, monkeypatch):  # noqa: ARG001 - fakes the GPUs
+    """A function that makes the first allocation on a GPU raise an error."""
     monkeypatch.setattr(cupy.cuda, "Device", Device)
     monkeypatch.setattr(runtime, "memGetInfo", answering((1 << 20, 140 << 30)))
     monkeypatch.setattr(cupy, "get_default_memory_pool", lambda: SimpleNamespace(free_bytes=lambda: 0))
@@ -455,8 +454,8 @@ def test_a_gpu_that_is_lost_or_full(evener, in_trouble, error, kind, sentence):
     assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence.replace('on=', '--on ')}\n")
 
 
-def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
-    """As CUDA lets none where it has lost another one of the process."""
+def test_a_gpu_that_cannot_become_current(in_trouble, monkeypatch):
+    """CUDA refuses all GPUs of a process after it has lost one of them."""
     in_trouble(None)
     monkeypatch.setattr(Device, "__enter__", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
     sentence = (
@@ -470,7 +469,7 @@ def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("inside", "told"),
+    ("inside", "expected"),
     [
         (nullcontext, DeviceError(f"trying: {UNAVAILABLE}")),
         (answering(runtime.CUDARuntimeError(LAUNCH_FAILURE)), DeviceError(f"trying: {LAUNCH_FAILURE}")),
@@ -478,19 +477,19 @@ def test_a_gpu_that_does_not_become_the_current_one(in_trouble, monkeypatch):
     ],
     ids=["nothing", "a failure", "another's error"],
 )
-def test_a_gpu_after_which_no_other_becomes_the_current_one(monkeypatch, inside, told):
-    """What is said is of the first error, and of this one if it is the first."""
+def test_an_error_at_the_exit_of_a_device_context(monkeypatch, inside, expected):
+    """The first error is reported: that of the block, or else that of the exit."""
 
     def translate(error, doing, _):
         return DeviceError(f"{doing}: {error.status}") if hasattr(error, "status") else None
 
     monkeypatch.setattr(Device, "__exit__", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
     guard = DeviceContext(SimpleNamespace(translate=translate), Device(0), "trying", 0, np.uint8)
-    with pytest.raises(type(told), match=f"^{told}$"), guard:
+    with pytest.raises(type(expected), match=f"^{expected}$"), guard:
         inside()
 
 
-def test_where_all_gpus_are_lost_the_cpu_takes_their_place(evener, in_trouble):
+def test_if_all_gpus_are_lost_the_cpu_runs(evener, in_trouble):
     in_trouble(runtime.CUDARuntimeError(LAUNCH_FAILURE))
     with pytest.warns(RuntimeWarning, match=NO_USABLE_GPU):
         result = ev.bfs(ev.read("rmat:4"))
@@ -502,14 +501,14 @@ def test_where_all_gpus_are_lost_the_cpu_takes_their_place(evener, in_trouble):
 
 @pytest.mark.usefixtures("machine")
 def test_gpus_are_counted_once(monkeypatch):
-    """Where one has failed, CUDA may not count them any more."""
+    """After a failure, CUDA may no longer count its GPUs."""
     assert gpus.gpus() == 3
     monkeypatch.setattr(runtime, "getDeviceCount", answering(runtime.CUDARuntimeError(LAUNCH_FAILURE)))
     assert gpus.gpus() == 3
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
+def test_planning_fails_for_a_gpu_without_properties(monkeypatch):
     lost = answering(runtime.CUDARuntimeError(LAUNCH_FAILURE))
     monkeypatch.setattr(runtime, "getDeviceProperties", lost)
     with pytest.raises(
@@ -518,11 +517,11 @@ def test_a_gpu_that_does_not_say_what_it_is_cannot_be_planned_for(monkeypatch):
         machine_facts()
 
 
-def test_what_a_failed_gpu_cannot_free_is_kept(monkeypatch):
-    """The end of each event would be a complaint of CuPy's on standard error, with a traceback."""
+def test_objects_of_a_failed_gpu_are_never_freed(monkeypatch):
+    """If it were freed, CuPy would print a traceback for each event to standard error."""
 
     class Event:
-        """As CuPy's."""
+        """A stand-in for CuPy's event."""
 
     monkeypatch.setattr(cupy.cuda, "Event", Event)
     event = Event()
@@ -551,7 +550,7 @@ failure.leak_forever(Loaded("kept"))
 """
 
 
-def test_what_is_kept_is_not_freed_as_the_process_ends_either(apart):
+def test_objects_kept_forever_are_not_freed_at_exit(apart):
     done = apart("-c", ENDING)
     assert (done.out, done.err) == ("other", "")
 
@@ -577,8 +576,8 @@ def test_pages_that_cannot_be_locked(monkeypatch, status, kind, begins):
         assert str(caught.value).startswith(begins)
 
 
-def test_pages_that_are_not_there_are_not_locked(monkeypatch):
-    """The system might promise them, and end the process when they are touched."""
+def test_more_pages_than_available_memory_are_not_locked(monkeypatch):
+    """The system may overcommit such pages, and kill the process at the first access."""
     monkeypatch.setattr(memory, "available", lambda: (1 << 30) - 1)
     monkeypatch.setattr(np, "empty", None)
     with pytest.raises(DeviceOutOfMemory, match=r"cannot lock .* for a GPU") as caught:
@@ -586,7 +585,7 @@ def test_pages_that_are_not_there_are_not_locked(monkeypatch):
     assert caught.value.needed == 1 << 30
 
 
-def test_large_pages_stay_locked_as_long_as_they_are_there(monkeypatch):
+def test_large_pages_stay_locked_while_they_are_used(monkeypatch):
     locked = {}
     monkeypatch.setattr(runtime, "hostRegister", lambda at, nbytes, _: locked.update({at: nbytes}))
     monkeypatch.setattr(runtime, "hostUnregister", locked.pop)
@@ -602,8 +601,8 @@ def test_large_pages_stay_locked_as_long_as_they_are_there(monkeypatch):
     assert not locked
 
 
-def test_pages_that_were_locked_as_a_run_was_interrupted_are_unlocked(monkeypatch):
-    """Ctrl-C is heard as soon as the call returns that locks them, which may be seconds."""
+def test_pages_are_unlocked_after_an_interrupt(monkeypatch):
+    """Python raises KeyboardInterrupt when the call that locks the pages returns."""
     locked = {}
 
     def lock(at, nbytes, _):
@@ -617,16 +616,16 @@ def test_pages_that_were_locked_as_a_run_was_interrupted_are_unlocked(monkeypatc
     assert not locked
 
 
-# ---- what the documentation says of it ---------------------------------------------------------------
+# ---- the troubleshooting table -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sentence", [LOST, FULL, NO_ROOM], ids=["lost", "full", "fuller"])
-def test_the_sentences_of_failures_are_in_the_table_as_well(sentence):
+def test_every_failure_is_in_the_troubleshooting_table(sentence):
     assert matching(sentence)
 
 
 def matching(sentence):
-    """The rows of the table that have it."""
+    """Return the rows of the table that match a sentence."""
     page = Path(__file__).parents[2] / "docs/howto/gpu.md"
     patterns = re.findall(r"^\| `(.*?)` \|", page.read_text(), re.MULTILINE)
     return [one for one in patterns if re.fullmatch(re.escape(one).replace("…", ".*"), sentence)]

@@ -1,4 +1,4 @@
-"""Elements: what any of them does, and how their names are read."""
+"""The contract of each element, and the parser of element names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class TestCpuElementWithAllCores(ThreadedElementContract):
         return parse_elements([name])[0]
 
 
-class TestCpuElementBehindAWorkQueue(TestCpuElement):
-    """Where threads may not enter Numba together, elements take turns."""
+class TestCpuElementWithWorkQueue(TestCpuElement):
+    """If Numba's threading layer is not thread-safe, elements take turns."""
 
     @pytest.fixture(autouse=True)
     def one_at_a_time(self, monkeypatch):
@@ -47,14 +47,14 @@ class TestCpuElementBehindAWorkQueue(TestCpuElement):
         with jit.PARALLEL_LOCK:
             other = threading.Thread(target=element.run, args=(done.set,))
             other.start()
-            assert element.run(divmod, 9, 4) == (2, 1)  # the thread that holds the turn may enter again
+            assert element.run(divmod, 9, 4) == (2, 1)  # the lock is reentrant
             assert not done.wait(0.1)
         other.join(60)
         assert done.is_set()
 
 
-class TestElementApart(ElementContract):
-    """The tests' own element behaves as one, so what passes on it says something of GPUs."""
+class TestApartElement(ElementContract):
+    """The fake element keeps the contract, so tests on it also apply to GPUs."""
 
     name = "cpu:1"
 
@@ -62,7 +62,7 @@ class TestElementApart(ElementContract):
         return ApartElement(name, memory=7)
 
 
-class TestElementApartThatIsLate(ElementContract):
+class TestDeferredApartElement(ElementContract):
     name = "cpu:1"
 
     def make(self, name):
@@ -76,20 +76,20 @@ def test_kernels_use_the_elements_threads():
     assert numba.get_num_threads() == before
 
 
-def test_threads_are_given_back_after_an_error():
+def test_threads_are_restored_after_an_error():
     before = numba.get_num_threads()
     with pytest.raises(ZeroDivisionError):
         CpuElement("cpu:1", 1).run(divmod, 1, 0)
     assert numba.get_num_threads() == before
 
 
-def test_threads_are_given_back_if_they_were_just_told(monkeypatch):
-    """As Ctrl-C comes."""
-    before, tell = numba.get_num_threads(), numba.set_num_threads
+def test_threads_are_restored_after_an_interrupt(monkeypatch):
+    """Ctrl-C comes right after the element has set the number of threads."""
+    before, set_threads = numba.get_num_threads(), numba.set_num_threads
 
     def interrupted(threads):
-        tell(threads)
-        monkeypatch.setattr(numba, "set_num_threads", tell)
+        set_threads(threads)
+        monkeypatch.setattr(numba, "set_num_threads", set_threads)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(numba, "set_num_threads", interrupted)
@@ -98,12 +98,12 @@ def test_threads_are_given_back_if_they_were_just_told(monkeypatch):
     assert numba.get_num_threads() == before
 
 
-def test_zero_of_a_float_is_not_taken_for_a_fresh_page():
+def test_negative_zero_is_filled():
     assert np.signbit(CpuElement("cpu:1", 1).allocate(2, "float64", -0.0)).all()
 
 
 @pytest.mark.parametrize("length", [3, 1 << 18])
-def test_values_of_two_words_are_filled_too(length):
+def test_values_of_two_words_are_filled(length):
     array = CpuElement("cpu:1", 1).allocate(length, "complex128", 2j)
     assert array.dtype == "complex128"
     assert len(array) == length
@@ -127,7 +127,7 @@ def test_names(on, names):
     assert [element.name for element in parse_elements(on)] == names
 
 
-def test_cores_are_shared_out_among_those_that_name_none():
+def test_cores_are_divided_among_cpus_without_a_thread_count():
     def threads(*on):
         return [element.threads for element in parse_elements(on)]
 
@@ -143,7 +143,7 @@ def test_cores_are_shared_out_among_those_that_name_none():
 @pytest.mark.parametrize(
     "name", ["gpu", "cpu:", "cpu:0", "cpu:-1", "cpu:1.5", "CPU", "", "cpu:1:1", "cpu:x", 3, None]
 )
-def test_unknown_names_are_refused_with_what_there_is(name):
+def test_unknown_names_are_refused(name):
     with pytest.raises(ArgumentError, match=rf"element.*(cpu|{CORES})"):
         parse_elements([name])
 
@@ -156,12 +156,12 @@ def test_more_threads_than_cores_are_refused():
 
 
 @pytest.mark.parametrize("on", [b"cpu", bytearray(b"cpu"), 7])
-def test_what_holds_no_names_is_refused(on):
+def test_values_without_names_are_refused(on):
     with pytest.raises(ArgumentError, match=r"^on=: expected names of elements, such as .*, found "):
         parse_elements(on)
 
 
-def test_names_that_are_given_once_are_enough():
+def test_names_may_come_from_an_iterator():
     graph = ev.read("grid:3x3")
     result = ev.bfs(graph, on=(name for name in ["cpu:1", "cpu:1"]))
     assert list(result.timeline.elements) == ["cpu:1#0", "cpu:1#1"]
@@ -174,11 +174,11 @@ def test_no_element_at_all_is_refused(on):
         parse_elements(on)
 
 
-# ---- beside GPUs, which need not be there for this ---------------------------------------------------
+# ---- elements of GPUs, without a GPU -----------------------------------------------------------------
 
 
 class Gpu:
-    """In the place of the CUDA element: what it was made with."""
+    """A fake CUDA element that stores its arguments."""
 
     def __init__(self, name, index, *_, **__):
         self.name = name
@@ -187,7 +187,7 @@ class Gpu:
 
 @pytest.fixture(params=[1, 3], ids="gpus={}".format)
 def gpus(request, monkeypatch):
-    """How many there are."""
+    """The number of fake GPUs."""
     for module in (cuda, discovery):
         monkeypatch.setattr(module, "missing", lambda: None)
         monkeypatch.setattr(module, "gpus", lambda: request.param)
@@ -197,7 +197,7 @@ def gpus(request, monkeypatch):
 @pytest.mark.parametrize(
     "name", ["gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:0:1", "CUDA:0", "cuda:1.5"]
 )
-def test_what_is_no_gpus_name_is_refused_with_those_there_are(gpus, name):
+def test_an_unknown_gpu_name_is_refused_with_the_list_of_gpus(gpus, name):
     with pytest.raises(ArgumentError, match="is not an element") as caught:
         parse_elements([name])
     assert str(caught.value).startswith(repr(name))
@@ -220,7 +220,7 @@ def test_names_of_gpus(monkeypatch, on, made):
     assert [(e.name, getattr(e, "index", None)) for e in parse_elements(on)] == made
 
 
-def test_a_gpu_takes_a_core_from_those_that_name_none(monkeypatch):
+def test_a_gpu_takes_a_core_from_cpus_without_a_thread_count(monkeypatch):
     monkeypatch.setattr(cuda, "CudaElement", Gpu)
 
     def threads(*on):
@@ -232,7 +232,7 @@ def test_a_gpu_takes_a_core_from_those_that_name_none(monkeypatch):
     assert threads(*["cuda:0"] * (CORES + 2), "cpu") == [1]
 
 
-def test_arrays_that_travel_beside_a_gpu_are_made_where_it_can_copy_them_by_itself(monkeypatch):
+def test_exchanged_arrays_of_a_pinned_element_are_in_locked_pages(monkeypatch):
     made = []
     monkeypatch.setattr(
         cpu_module, "locked_array", lambda length, dtype: made.append(length) or np.empty(length, dtype)
@@ -248,7 +248,7 @@ def test_arrays_that_travel_beside_a_gpu_are_made_where_it_can_copy_them_by_itse
     assert made == [10, 4 << 20]
 
 
-def test_a_cpu_beside_a_gpu_makes_such_arrays(monkeypatch):
+def test_cpus_are_pinned_if_a_gpu_is_used(monkeypatch):
     monkeypatch.setattr(cuda, "CudaElement", Gpu)
     assert [e._pinned for e in parse_elements("cpu:1,cpu:1")] == [False, False]
     assert [e._pinned for e in parse_elements("cpu:1,cuda:0,cpu")[::2]] == [True, True]

@@ -1,4 +1,4 @@
-"""The arguments that a launcher passes to the driver, read back as a kernel reads them, without a GPU."""
+"""The arguments that a launcher passes to the driver, read as a kernel reads them, without a GPU."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pointer:
 class OnGpu:
     """The attributes of a CuPy array that launchers read."""
 
-    __cuda_array_interface__ = {}  # noqa: RUF012 - that it is there is all
+    __cuda_array_interface__ = {}  # noqa: RUF012 - launchers only test its presence
 
     def __init__(self, address, dtype, size, gpu=0):
         self.data, self.dtype, self.size = Pointer(address, gpu), np.dtype(dtype), size
@@ -43,7 +43,7 @@ class OnGpu:
 
 
 class Element:
-    """Takes the place of a CUDA element, and notes what is loaded and launched."""
+    """A fake CUDA element that records loads and launches."""
 
     name = "cuda:0"
     index = 0
@@ -82,7 +82,7 @@ def declared(*parameters, types=(), threads=256):
 
 
 def seen(element, *codes):
-    """The parameters of the last launch as a kernel has them: at the address of each, what its type says."""
+    """Return the parameters of the last launch, read from their addresses by `struct` codes."""
     addresses = element.launched[-1][3]
     values = []
     for i, code in enumerate(codes):
@@ -92,7 +92,7 @@ def seen(element, *codes):
     return values
 
 
-def test_arguments_and_what_is_filled_in_lie_in_their_order():
+def test_arguments_and_filled_parameters_are_in_order():
     element = Element()
     kernel = Launcher(
         element,
@@ -125,16 +125,16 @@ def test_arguments_and_what_is_filled_in_lie_in_their_order():
     ]  # fmt: skip
     assert element.loaded == [("file", "kernel", {}, 256, True)]
     assert element.launched[0][:3] == ("file.kernel", 256, 4096)
-    assert element.launched[0][4:] == (True, True)  # its blocks wait for one another, and it lists pieces
+    assert element.launched[0][4:] == (True, True)  # a cooperative launch that lists pieces
     assert vote.kinds == "Qd"
     assert vote.read() == int(vote) == 10
 
 
-def test_a_kernel_without_votes_gives_none():
+def test_a_kernel_without_results_returns_none():
     element = Element()
     kernel = Launcher(element, "file", declared(("words", "Bits", ()), threads=1))
     assert kernel(OnGpu(64, "uint64", 1)) is None
-    assert element.loaded == [("file", "kernel", {}, 0, False)]  # no more than one block is launched
+    assert element.loaded == [("file", "kernel", {}, 0, False)]  # a launch of one block
     assert element.launched[0][:3] == ("file.kernel", 1, 0)
     assert element.launched[0][4:] == (False, False)
 
@@ -155,7 +155,7 @@ def test_each_launch_has_its_own_arguments_and_slot():
 
 
 @pytest.mark.parametrize(("together", "lists"), [("Grid", False), ("Pieces", True)])
-def test_waiting_for_one_another_and_listing_pieces_are_told_apart(together, lists):
+def test_cooperative_launches_and_lists_of_pieces_are_independent(together, lists):
     element = Element()
     Launcher(element, "file", declared(("filled", together, ())))()
     assert element.launched[0][4:] == (not lists, lists)
@@ -167,7 +167,7 @@ def test_flags_of_a_byte_are_read_as_bytes():
     assert seen(element, "QQ") == [(64, 5)]
 
 
-def test_it_is_compiled_once_for_each_type_of_its_arrays():
+def test_a_kernel_is_loaded_once_per_types_of_its_arrays():
     element = Element()
     kernel = Launcher(
         element,
@@ -195,7 +195,7 @@ def test_it_is_compiled_once_for_each_type_of_its_arrays():
     ]
 
 
-def test_edges_in_two_memories_are_given_where_edge_0_would_be():
+def test_edges_in_two_memories_have_the_address_of_edge_0():
     far = np.zeros(64, np.uint32)
     edges = TieredArray(far, OnGpu(4096, "uint32", 36))
     assert edges.pointers() == (4096 - 64 * 4, far.ctypes.data, 64, 100, 0, 0)
@@ -203,7 +203,7 @@ def test_edges_in_two_memories_are_given_where_edge_0_would_be():
     with_prefixes = edges.with_prefixes(OnGpu(1024, "uint32", 7))
     assert with_prefixes.pointers() == (*edges.pointers()[:4], 1024, 7)
     assert with_prefixes.with_prefixes(None).pointers() == edges.pointers()
-    # Addresses are of 64 bits, so one before the first is one of the last.
+    # Addresses have 64 bits, so an address below 0 wraps around.
     assert TieredArray(far, OnGpu(64, "uint32", 36)).pointers()[0] == 2**64 + 64 - 64 * 4
 
 
@@ -230,7 +230,7 @@ RIGHT = {
         ("edges", TieredArray(np.empty(0, np.uint8), OnGpu(0, "uint8", 1)), "u32"),
     ],
 )
-def test_what_a_kernel_cannot_read_is_refused(name, wrong, kind):
+def test_wrong_array_arguments_are_refused(name, wrong, kind):
     element = Element()
     kernel = Launcher(element, "file", TAKES)
     sentence = rf"file\.kernel, argument {name}: expected an array of {kind} on cuda:0, found "
@@ -260,13 +260,13 @@ def test_too_few_or_many_arguments_are_refused(count):
 @pytest.mark.parametrize("rows", [1, 511, 5_000, 1_000_000])
 @pytest.mark.parametrize("pieces", [1, 2, 3])
 def test_lists_have_room_for_twice_the_pieces_of_all_rows(rows, pieces):
-    """A row of more than LONG edges is cut into pieces of PIECE; here its last piece is a single edge."""
+    """A row of more than LONG edges is cut into pieces of PIECE edges; here the last piece has one edge."""
     header = (Path(launch.__file__).parents[2] / "kernels/cuda/edges.cuh").read_text(encoding="utf-8")
     long, piece = (int(re.search(rf"{name} = (\d+);", header)[1]) for name in ("LONG", "PIECE"))
     edges = max(long, (pieces - 1) * piece) + 1
     assert pieces_for(rows * edges) >= 2 * rows * pieces
 
 
-def test_kernels_read_heads_as_wide_as_they_are_made():
+def test_kernels_use_the_same_prefix_length():
     header = (Path(launch.__file__).parents[2] / "kernels/cuda/common.cuh").read_text(encoding="utf-8")
     assert int(re.search(r"PREFIX_EDGES = (\d+);", header)[1]) == PREFIX_EDGES

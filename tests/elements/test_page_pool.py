@@ -1,4 +1,4 @@
-"""Pages that runs leave to one another."""
+"""The pool of pages that later runs use again."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ def fresh(length):
 
 @pytest.fixture
 def pages(monkeypatch):
-    """A pool with nothing in it, for all CPU elements."""
+    """An empty pool for all CPU elements."""
     empty = PagePool(fresh)
     monkeypatch.setattr(cpu_module, "_pool", empty)
     return empty
 
 
-def place(array):
+def address(array):
     return array.__array_interface__["data"][0]
 
 
 def test_pages_are_used_again_once_no_view_is_left(pages):
     first = pages.take(MIN_POOLED_BYTES)
-    view, at = first[3:].view(np.float32)[1:], place(first)
+    view, at = first[3:].view(np.float32)[1:], address(first)
     del first
     assert pages.nbytes == 0
-    assert place(pages.take(MIN_POOLED_BYTES)) != at
+    assert address(pages.take(MIN_POOLED_BYTES)) != at
     del view
     gc.collect()
     assert pages.nbytes == 2 * MIN_POOLED_BYTES
-    assert at in {place(one) for one in [pages.take(MIN_POOLED_BYTES), pages.take(MIN_POOLED_BYTES)]}
+    assert at in {address(one) for one in [pages.take(MIN_POOLED_BYTES), pages.take(MIN_POOLED_BYTES)]}
 
 
-def test_arrays_of_almost_one_size_take_each_others_pages(pages):
-    at = place(pages.take(MIN_POOLED_BYTES * 15 // 8))
-    assert place(pages.take(MIN_POOLED_BYTES * 15 // 8 - 4000)) == at
-    assert place(pages.take(MIN_POOLED_BYTES)) != at
+def test_arrays_of_similar_sizes_share_pages(pages):
+    at = address(pages.take(MIN_POOLED_BYTES * 15 // 8))
+    assert address(pages.take(MIN_POOLED_BYTES * 15 // 8 - 4000)) == at
+    assert address(pages.take(MIN_POOLED_BYTES)) != at
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_arrays_of_almost_one_size_take_each_others_pages(pages):
         3 * MIN_POOLED_BYTES - 1,
     ],
 )
-def test_an_array_is_an_eighth_longer_at_most(pages, nbytes):
+def test_pages_are_at_most_an_eighth_too_large(pages, nbytes):
     assert nbytes <= pages.take(nbytes).nbytes <= nbytes * 9 // 8 + 8
 
 
@@ -72,8 +72,8 @@ def test_sizes_are_eighths_of_powers_of_two(pages, nbytes, eighths):
     assert pages.take(nbytes).nbytes == MIN_POOLED_BYTES * eighths // 8
 
 
-def test_pages_may_be_given_up_while_others_are_kept(monkeypatch):
-    """The garbage of one array may be collected at any moment, also while another's pages are kept."""
+def test_pages_may_be_freed_while_others_are_added(monkeypatch):
+    """The garbage collector may free one array while the pool adds the pages of another."""
     pages = PagePool(fresh)
     held = [pages.take(MIN_POOLED_BYTES)]
 
@@ -86,7 +86,7 @@ def test_pages_may_be_given_up_while_others_are_kept(monkeypatch):
     assert pages.nbytes == 2 * MIN_POOLED_BYTES
 
 
-def test_pages_in_use_are_not_kept_for_later(pages):
+def test_pages_in_use_are_not_in_the_pool(pages):
     pages.take(MIN_POOLED_BYTES)
     assert pages.nbytes == MIN_POOLED_BYTES
     held = pages.take(MIN_POOLED_BYTES)
@@ -95,7 +95,7 @@ def test_pages_in_use_are_not_kept_for_later(pages):
     assert pages.nbytes == MIN_POOLED_BYTES
 
 
-def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
+def test_the_pool_keeps_a_limited_part_of_available_memory(monkeypatch):
     monkeypatch.setattr(pool, "available", lambda: 3 * MIN_POOLED_BYTES * 16)
     pages = PagePool(fresh)
     held = [pages.take(MIN_POOLED_BYTES) for _ in range(3)]
@@ -105,12 +105,12 @@ def test_no_more_is_kept_than_a_part_of_the_memory_at_hand(monkeypatch):
     assert pages.nbytes == 3 * MIN_POOLED_BYTES
     pages.take(3 * MIN_POOLED_BYTES)
     assert pages.nbytes == 3 * MIN_POOLED_BYTES
-    pages.take(4 * MIN_POOLED_BYTES)  # more than may be kept at all
+    pages.take(4 * MIN_POOLED_BYTES)  # more than the limit of the pool
     assert pages.nbytes == 3 * MIN_POOLED_BYTES
 
 
-def test_sizes_long_out_of_use_are_given_up_first(monkeypatch):
-    """What every run takes is not made anew because a run of another graph left more than may be kept."""
+def test_the_least_recently_used_sizes_are_freed_first(monkeypatch):
+    """Sizes that every run takes stay in the pool when a run on another graph exceeds its limit."""
     monkeypatch.setattr(pool, "available", lambda: 6 * MIN_POOLED_BYTES * 16)
     made = []
     pages = PagePool(lambda length: made.append(8 * length // MIN_POOLED_BYTES) or fresh(length))
@@ -119,21 +119,21 @@ def test_sizes_long_out_of_use_are_given_up_first(monkeypatch):
         pages.take(MIN_POOLED_BYTES)
         pages.take(2 * MIN_POOLED_BYTES)
     assert made == [3, 1, 2]
-    pages.take(4 * MIN_POOLED_BYTES)  # in the place of three, which nobody has had for longest, and of one
+    pages.take(4 * MIN_POOLED_BYTES)  # replaces size 3, unused for longest, and size 1
     pages.take(2 * MIN_POOLED_BYTES)
     assert made == [3, 1, 2, 4]
     pages.take(MIN_POOLED_BYTES)
     assert made == [3, 1, 2, 4, 1]
 
 
-def test_a_size_in_use_stays_though_others_came_after_it(monkeypatch):
+def test_a_recently_used_size_stays(monkeypatch):
     monkeypatch.setattr(pool, "available", lambda: 4 * MIN_POOLED_BYTES * 16)
     made = []
     pages = PagePool(lambda length: made.append(8 * length // MIN_POOLED_BYTES) or fresh(length))
     two = [pages.take(MIN_POOLED_BYTES), pages.take(MIN_POOLED_BYTES)]
     two.clear()
     pages.take(2 * MIN_POOLED_BYTES)
-    pages.take(MIN_POOLED_BYTES)  # one of two: the other one has been there all the time
+    pages.take(MIN_POOLED_BYTES)  # the pool keeps the other array of this size
     pages.take(3 * MIN_POOLED_BYTES)
     assert made == [1, 1, 2, 3]
     pages.take(MIN_POOLED_BYTES)
@@ -141,8 +141,8 @@ def test_a_size_in_use_stays_though_others_came_after_it(monkeypatch):
 
 
 @pytest.mark.parametrize("during", ["_settle", "_pop"])
-def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
-    """From Python 3.12 on garbage is collected between any two steps, also of these."""
+def test_pages_may_return_while_others_are_added(monkeypatch, during):
+    """From Python 3.12 on, the garbage collector may run between any two bytecodes."""
     monkeypatch.setattr(pool, "available", lambda: 4 * MIN_POOLED_BYTES * 16)
     pages = PagePool(fresh)
     held = [pages.take(MIN_POOLED_BYTES) for _ in range(8)]
@@ -166,7 +166,7 @@ def test_pages_come_back_while_others_are_put_away(monkeypatch, during):
     assert all(pages._kept.values())
 
 
-def test_where_memory_is_short_what_is_kept_is_given_back():
+def test_the_pool_is_emptied_if_memory_is_short():
     def make(length):
         if pages.nbytes:
             raise MemoryError
@@ -190,7 +190,7 @@ def test_where_memory_is_short_what_is_kept_is_given_back():
     ],
 )
 @pytest.mark.parametrize("more", [0, 1, 5])
-def test_large_arrays_are_filled_whatever_was_there(pages, dtype, fill, more):
+def test_large_arrays_of_used_pages_are_filled(pages, dtype, fill, more):
     element = parse_elements(["cpu"])[0]
     length = MIN_POOLED_BYTES // np.dtype(dtype).itemsize + more
     element.allocate(length, dtype)[:] = 1
@@ -200,7 +200,7 @@ def test_large_arrays_are_filled_whatever_was_there(pages, dtype, fill, more):
     assert (array == fill).all()
 
 
-def test_a_result_keeps_its_values_while_others_run(pages):
+def test_a_result_keeps_its_values_during_later_runs(pages):
     graph = ev.read("uniform:19,edge_factor=2")
     placed = ev.partition(graph, on="cpu")
     result = ev.bfs(placed, source=3)
@@ -212,8 +212,8 @@ def test_a_result_keeps_its_values_while_others_run(pages):
     assert (again["distance"] == truth).all()
 
 
-def test_nothing_is_said_of_arrays_that_are_there_as_the_process_ends():
-    """What keeping their pages needs may be gone by then."""
+def test_arrays_at_the_end_of_the_process_cause_no_error():
+    """At the end of the process, the pool's own modules may be gone."""
     code = """
 import threading
 from evener.elements import parse_elements
@@ -224,7 +224,7 @@ threading.kept = parse_elements("cpu:1")[0].allocate(1 << 20, "u8", 0)
 
 
 @pytest.mark.parametrize("nbytes", [1 << 62, MIN_POOLED_BYTES // 2])
-def test_what_the_system_refuses_is_told_with_its_size(pages, monkeypatch, nbytes):
+def test_an_allocation_error_names_the_size(pages, monkeypatch, nbytes):
     def refuse(*_):
         raise MemoryError("Unable to allocate")
 

@@ -15,7 +15,7 @@ def array(address):
 
 
 class Gpu:
-    """Its first allocation is at address 2^16 * (rank + 1). Opened memory is 2^32 * (rank + 1) higher."""
+    """A fake GPU. Its first allocation is at 2^16 * (rank + 1); opened memory is 2^32 * (rank + 1) higher."""
 
     def __init__(self, rank):
         self.sharing, self._rank, self.opened = self, rank, []

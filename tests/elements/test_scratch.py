@@ -1,4 +1,4 @@
-"""The counts in which kernels list pieces of long rows: each launch finds its own clear."""
+"""The counters of the pieces of long rows: each launch starts with a counter of zero."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from evener.elements.cuda.scratch import Scratch
 
 
 class Data:
-    """Where an array lies: here with the host."""
+    """The memory of an array, here in host memory."""
 
     def __init__(self, array):
         self.ptr = array.ctypes.data
 
 
 class Array(np.ndarray):
-    """As much of an array on a GPU as is asked for."""
+    """The attributes of a CuPy array that `Scratch` reads."""
 
     @property
     def data(self):
@@ -28,35 +28,35 @@ class Array(np.ndarray):
 
 @pytest.fixture
 def host_memory(monkeypatch):
-    """CuPy's arrays are in host memory."""
+    """Make CuPy allocate its arrays in host memory."""
     monkeypatch.setattr(cupy, "zeros", lambda length, dtype: np.zeros(length, dtype).view(Array))
     monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", bytearray)
 
 
 def counters(scratch, *addresses):
-    """The places of these addresses."""
+    """Return the indices of the counters at these addresses."""
     begin = scratch._counters.ctypes.data
     return [(address - begin) // 8 for address in addresses]
 
 
 @pytest.mark.usefixtures("host_memory")
 def test_each_launch_counts_from_zero():
-    """Also where Ctrl-C came before the kernel was handed over, or before it was noted that it was."""
-    for ends in product(["noted", "broken off before", "broken off after"], repeat=4):
+    """Ctrl-C may come before the launch of the kernel, or between the launch and `advance_counter`."""
+    for ends in product(["complete", "interrupted before", "interrupted after"], repeat=4):
         check_launches(Scratch(), ends)
 
 
 def check_launches(scratch, ends):
     turns = set()
-    for end in (*ends, "noted", "noted"):
+    for end in (*ends, "complete", "complete"):
         _, _, *places = scratch.filled("Pieces")
         mine, next_one = counters(scratch, *places)
         turns.add(mine)
         assert mine != next_one
-        if end != "broken off before":
+        if end != "interrupted before":
             assert scratch._counters[mine] == 0
             scratch._counters[next_one] = 0
             scratch._counters[mine] += 5
-        if end == "noted":
+        if end == "complete":
             scratch.advance_counter()
     assert len(turns) == 2

@@ -1,4 +1,4 @@
-"""Staging of large arrays: pages are written again once what they held has gone."""
+"""Staging of large arrays: pages are written again once their copies are complete."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from evener.elements.cuda import staging
 from evener.elements.cuda.staging import Staging
 
 
-class Gone:
-    """An event that has been waited for or not."""
+class FakeEvent:
+    """An event that records whether a caller waited for it."""
 
     def __init__(self):
         self.waited = False
@@ -25,7 +25,7 @@ class Gone:
 
 
 class Data:
-    """What CuPy has behind an array: here it copies at once."""
+    """The memory pointer of a CuPy array, which here copies nothing."""
 
     def __init__(self, array):
         self.array = array
@@ -35,7 +35,7 @@ class Data:
 
 
 class Target(np.ndarray):
-    """As much of an array on a GPU as staging asks for."""
+    """The attributes of a CuPy array that staging reads."""
 
     @property
     def data(self):
@@ -44,7 +44,7 @@ class Target(np.ndarray):
 
 @pytest.fixture
 def locked(monkeypatch):
-    """The lengths in bytes of all pages that were locked."""
+    """The lengths in bytes of all locked pages."""
     lengths = []
 
     def locked_array(length, dtype):
@@ -56,12 +56,12 @@ def locked(monkeypatch):
 
 
 @pytest.mark.parametrize("weights", ["float32", "float64"])
-def test_few_pages_are_locked_however_long_the_arrays(locked, weights):
-    """Targets and weights are written side by side, so three sets are enough: two go, one more is open."""
+def test_few_pages_are_locked_for_many_arrays(locked, weights):
+    """Targets and weights alternate, so three sets of pages are enough: two in transfer and one open."""
     events = []
 
     def record():
-        events.append(Gone())
+        events.append(FakeEvent())
         return events[-1]
 
     pages = Staging(record)
@@ -71,14 +71,14 @@ def test_few_pages_are_locked_however_long_the_arrays(locked, weights):
         assert not np.shares_memory(*opened)
         for array in opened:
             pages.send(array, 0, held, 0)
-    # Those that were locked for the shorter array are too short for the longer one.
+    # Pages for the shorter dtype are too short for the longer dtype.
     assert len(locked) <= (3 if weights == "float32" else 6)
     assert sum(event.waited for event in events) >= 36
     pages.release()
 
 
 class Transfers:
-    """Copies that are made as late as may be: when somebody waits for an event behind them."""
+    """Copies that run as late as possible: when the caller waits for a later event."""
 
     def __init__(self):
         self.begun = []
@@ -100,7 +100,7 @@ class Transfers:
         self.begun.clear()
 
     def array(self, length, dtype):
-        """One that is copied to, -1 as yet."""
+        """Return an array of -1 whose copies are deferred."""
         transfers = self
 
         class Far(np.ndarray):
@@ -143,7 +143,7 @@ def test_a_large_array_is_received_in_pieces(monkeypatch, locked, dtype, length)
 
 
 @pytest.mark.usefixtures("locked")
-def test_what_stays_with_the_host_is_not_sent():
+def test_values_of_the_host_part_are_not_sent():
     transfers = Transfers()
     pages = Staging(transfers.record)
     held = transfers.array(100, np.int64)
@@ -156,8 +156,8 @@ def test_what_stays_with_the_host_is_not_sent():
 
 
 @pytest.mark.usefixtures("locked")
-def test_pages_are_given_up():
-    pages = Staging(Gone)
+def test_release_frees_the_pages():
+    pages = Staging(FakeEvent)
     opened = pages.open(10, np.dtype(np.int64))
     kept = weakref.ref(opened.base)
     pages.send(opened, 0, np.empty(10).view(Target), 0)

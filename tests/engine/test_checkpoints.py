@@ -1,4 +1,4 @@
-"""Checkpoints: a run that was stopped continues to the same answer, and other checkpoints are refused."""
+"""Checkpoints: a stopped run continues to the same answer, and checkpoints of another run are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernel_inventory import find_kernels_of_gpus
 
 
 class StopError(Exception):
-    """The end of a run in the middle."""
+    """Raised to stop a run."""
 
 
 def stop_at(superstep):
@@ -62,7 +62,7 @@ def betweenness(placed, **options):
     return ev.betweenness(placed, sources=range(1, 24), **options)
 
 
-# An algorithm, a graph, and a superstep in the middle of its run on one element.
+# An algorithm, a graph, and the superstep at which the run stops.
 CASES = {
     "pagerank": (ev.pagerank, "rmat:8", 6),
     "personalized pagerank": (personalized, "rmat:8,directed", 20),
@@ -75,7 +75,7 @@ CASES = {
     "gimv with weights": (shortest_paths, "grid:9x9,weights=real", 6),
 }
 NO_VERIFIER = ("gimv", "gimv with weights")
-# The elements and the policy of a run, and of another run that continues it.
+# The elements and the policy of a run, and those of another run that resumes it.
 PLACES = [("cpu:1", "random", "cpu:1,cpu:1,cpu:1", "high"), ("cpu:1,cpu:1", "low", "cpu:1", "random")]
 
 
@@ -90,14 +90,14 @@ def check_equal(result, expected):
 
 
 def check_close(result, expected, name):
-    for column in expected.keys() - {"parent"}:  # there are several right ones
+    for column in expected.keys() - {"parent"}:  # several parents are correct
         np.testing.assert_allclose(result[column], expected[column], rtol=1e-6)
     if name not in NO_VERIFIER:
         ev.verify(result)
 
 
 def stopped(run, placed, folder, superstep):
-    """Stop a run at a superstep, after it has written checkpoints to the folder."""
+    """Stop a run at a superstep, after it wrote checkpoints to the folder."""
     with pytest.raises(StopError):
         run(placed, checkpoint=ev.Checkpoint(folder, every="1step"), progress=stop_at(superstep))
     assert any(file.suffix == ".json" for file in folder.iterdir())
@@ -110,7 +110,7 @@ def resume(folder):
 @pytest.mark.parametrize("place", PLACES, ids=["one", "two"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_continues(tmp_path, name, place):
-    """To the same bytes on the same elements, and to the same answer on others."""
+    """A run continues to the same bytes on the same elements, and to the same answer on others."""
     run, spec, superstep = CASES[name]
     graph = ev.read(spec)
     same, other = (ev.partition(graph, on, policy=policy) for on, policy in (place[:2], place[2:]))
@@ -128,7 +128,7 @@ def test_a_run_continues(tmp_path, name, place):
 
 @pytest.mark.parametrize("name", ["pagerank", "bfs", "sssp"])
 def test_gpus_continue(tmp_path, monkeypatch, name):
-    """A single fake GPU, which has kernels for many levels, and a fake GPU with a CPU."""
+    """A run on one fake GPU, with kernels for many levels, continues there and on a CPU with a fake GPU."""
     find_kernels_of_gpus(monkeypatch)
     run, spec, _ = CASES[name]
     graph = ev.read(spec)
@@ -141,7 +141,7 @@ def test_gpus_continue(tmp_path, monkeypatch, name):
     check_close(run(single, checkpoint=resume(tmp_path / "d")), expected, name)
 
 
-def test_components_are_kept_when_all_are_found(tmp_path):
+def test_a_checkpoint_of_complete_components_needs_no_superstep(tmp_path):
     placed = ev.partition(ev.read("rmat:8"), "cpu:1,cpu:1")
     expected = values(ev.wcc(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step")))
     result = ev.wcc(ev.partition(ev.read("rmat:8"), "cpu:1"), checkpoint=resume(tmp_path / "c"))
@@ -150,7 +150,7 @@ def test_components_are_kept_when_all_are_found(tmp_path):
 
 
 def test_distances_beyond_32_bits(tmp_path):
-    """The search begins again with real numbers, and a run continues in the second search."""
+    """The search starts again in float64, and the run resumes in the second search."""
     length = 40
     graph = ev.Graph.from_edges(np.arange(length), np.arange(length) + 1, np.full(length, 2**30, np.int32))
     placed = ev.partition(graph, "cpu:1,cpu:1")
@@ -166,7 +166,7 @@ def test_distances_beyond_32_bits(tmp_path):
 
 @pytest.mark.parametrize(("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3)])
 def test_ranks(tmp_path, name, ranks):
-    """Two ranks continue to the same bytes, and another number of ranks to the same answer."""
+    """Two ranks continue to the same bytes; another number of ranks continues to the same answer."""
     run, spec, superstep = CASES[name]
 
     def on_ranks(size, **options):
@@ -197,7 +197,7 @@ def placed():
 
 @pytest.fixture
 def folder(placed, tmp_path):
-    """A folder with the checkpoints of the steps 4 and 5."""
+    """A folder with the checkpoints 4 and 5."""
     stopped(ev.pagerank, placed, tmp_path / "c", 7)
     return tmp_path / "c"
 
@@ -214,7 +214,7 @@ def test_two_generations_are_kept(folder, placed):
     after = sorted(file.name for file in folder.iterdir() if file.suffix == ".json")
     assert len(after) == 2
     assert min(after) > "00000100"
-    assert len(list(folder.iterdir())) == 7  # with two states, two files of vertices, and the notes
+    assert len(list(folder.iterdir())) == 7  # two manifests, two states, two files of vertices, and the notes
 
 
 def flip(place):
@@ -239,7 +239,7 @@ DAMAGES = {
 @pytest.mark.parametrize("name", ["00000005.json", "00000005.00000.state", "00000001.00000.vertices"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_generation_is_not_used(folder, placed, caplog, name, damage):
-    """One line names the file, and the run continues from the generation before."""
+    """One warning names the file, and the run continues from the previous generation."""
     DAMAGES[damage](folder / name)
     result = ev.pagerank(placed, checkpoint=resume(folder))
     check_equal(result, values(ev.pagerank(placed)))
@@ -302,7 +302,7 @@ def test_another_graph_is_refused(folder, spec, sentence):
         ev.pagerank(graph, on="cpu:1", weights=False, checkpoint=resume(folder))
 
 
-def test_a_graph_with_other_degrees_is_refused(tmp_path):
+def test_a_graph_with_different_degrees_is_refused(tmp_path):
     cycle, path = ([0, 1, 2, 3], [1, 2, 3, 0]), ([0, 1, 2, 2], [1, 2, 3, 0])
     first, second = (ev.Graph.from_edges(*edges) for edges in (cycle, path))
     ev.pagerank(first, on="cpu:1", checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"), tol=0, max_iter=5)
@@ -334,7 +334,7 @@ def test_a_folder_that_cannot_be_used(placed, tmp_path):
 
 @pytest.mark.parametrize("kind", ["state", "json"])
 def test_a_full_disk_is_a_warning(placed, tmp_path, monkeypatch, caplog, kind):
-    """The run goes on, the generation before stays, and later generations are written when there is room."""
+    """The run continues, the previous generation stays, and later generations are written."""
     sync = os.fsync
 
     def full(handle):
@@ -424,7 +424,7 @@ def test_another_object_is_refused(placed, tmp_path):
         ev.pagerank(placed, checkpoint=str(tmp_path))
 
 
-def test_every_rank_knows_what_continues_the_run(tmp_path):
+def test_every_rank_has_the_command_that_resumes_the_run(tmp_path):
     def run(world):
         checkpoint = ev.Checkpoint(tmp_path, every="1step", command="the same again")
         ev.pagerank(ev.partition("rmat:5", "cpu:1"), checkpoint=checkpoint)

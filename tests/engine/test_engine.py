@@ -1,4 +1,4 @@
-"""The engine: votes, state, the timeline's rows, progress, errors, and elements at work together."""
+"""The engine: votes, state, the timeline, progress, errors, and concurrent elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import evener as ev
 from evener.elements import CpuElement, usable_cores
 from evener.elements.cuda.source import declaration
-from evener.engine import executor as crew
+from evener.engine import executor
 from evener.engine.engine import MIN_PARALLEL_WORK, Engine, PartitionedArray
 from evener.engine.exchange import exchange as exchanging
 from evener.engine.timeline import Progress
@@ -28,7 +28,7 @@ def graph():
 
 
 class Kernels:
-    """Python functions in the place of an element's kernels; they are told which element they run on."""
+    """Python functions in place of kernels. `places` passes each function the number of its element."""
 
     def __init__(self, engine):
         self.engine = engine
@@ -67,12 +67,12 @@ def test_votes_are_summed(engine, kernels):
 
 
 @pytest.mark.parametrize("reduce", [list, tuple, sorted, len, sum, min, max])
-def test_votes_are_reduced_alike_on_any_number_of_elements(engine, kernels, reduce):
+def test_votes_are_reduced_on_any_number_of_elements(engine, kernels, reduce):
     votes = range(10, 10 + len(engine.elements))
     assert kernels.compute(lambda p: p + 10, kernels.places, reduce=reduce) == reduce(votes)
 
 
-def test_each_element_gets_its_part_of_a_spread_and_the_same_of_all_else(engine, kernels):
+def test_each_element_gets_its_part_of_a_partitioned_array(engine, kernels):
     seen = {}
     kernels.compute(
         lambda p, owned, other: seen.update({p: (owned, other)}), kernels.places, engine.owned, "x"
@@ -109,7 +109,7 @@ def test_arrays_are_as_long_as_the_partition(engine):
 
 
 @pytest.mark.parametrize("make", [Engine.bitmaps, Engine.counters])
-def test_what_is_made_at_once_is_apart(engine, make):
+def test_arrays_of_one_allocation_do_not_overlap(engine, make):
     several = make(engine, 3)
     alone = engine.bits() if make is Engine.bitmaps else engine.counter()
     for i, one in enumerate(several):
@@ -125,12 +125,12 @@ def test_what_is_made_at_once_is_apart(engine, make):
 
 @pytest.mark.parametrize("make", [Engine.array, Engine.owned_array])
 @pytest.mark.parametrize(("dtype", "fill"), [("uint32", -1), ("uint8", 256), ("int32", 1 << 31)])
-def test_arrays_hold_what_they_are_filled_with(engine, make, dtype, fill):
+def test_a_fill_value_must_fit_the_dtype(engine, make, dtype, fill):
     with pytest.raises(ev.ArgumentError, match=f"^fill: expected a number that {dtype} holds, found {fill}$"):
         make(engine, dtype, fill)
 
 
-def test_a_copy_is_apart(engine):
+def test_a_copy_is_independent(engine):
     one = engine.array("int32", 1)
     two = engine.copy(one)
     for part in two.parts:
@@ -140,13 +140,14 @@ def test_a_copy_is_apart(engine):
     assert not two.bits
 
 
-def test_edges_are_handed_out_by_direction(graph):
+def test_edges_by_direction(graph):
     g = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], n=5)
     e = Engine(ev.partition(g, ["cpu:1"]), "test")
     (p,) = e.partitions
     for columns, edges in ((e.out, p.out), (e.in_, p.in_)):
         assert [c.parts[0] for c in columns] == [edges.offsets, edges.targets, edges.blocks]
-    # By degree: 0 (2 out), 1 (1 out, 1 in), 2 (2 in), 3 and 4 alone. Out-edges end with 1, in-edges with 2.
+    # By degree: 0 (2 out), 1 (1 out, 1 in), 2 (2 in), then 3 and 4 without edges. The last vertex with
+    # out-edges is 1, the last with in-edges is 2.
     assert e.out_rows.parts == [2]
     assert e.in_rows.parts == [3]
     assert e.connected.parts == [3]
@@ -158,7 +159,7 @@ def test_edges_are_handed_out_by_direction(graph):
     assert inward.connected.parts == [3]
     nothing = ev.Graph.from_edges([], [], n=3)
     assert Engine(ev.partition(nothing, ["cpu:1"]), "test").connected.parts == [0]
-    # By degree 3, which has in-edges alone, then 0, 1 and 2.
+    # By degree: 3, which has only in-edges, then 0, 1 and 2.
     away = ev.Graph.from_edges([0, 1, 2], [3, 3, 3], n=5)
     assert Engine(ev.partition(away, ["cpu:1"], directions="in"), "test").connected.parts == [4]
     assert Engine(ev.partition(graph, ["cpu:1"]), "test").out_weights.parts == [None]
@@ -174,14 +175,14 @@ def test_an_array_is_lengthened_and_keeps_its_values(engine):
     assert [len(part) for part in longer] == [5] * len(engine.elements)
 
 
-def test_a_vertex_is_numbered_where_it_is_owned(engine):
+def test_a_vertex_has_a_local_number_only_at_its_owner(engine):
     for number in (0, 7, 199):
         pairs = zip(engine.partitions, engine.at_vertex(number), strict=True)
         found = [int(p.vertices[local]) for p, local in pairs if local != NO_VERTEX]
         assert found == [number]
 
 
-def test_values_of_the_host(engine):
+def test_values_from_the_host(engine):
     count = len(engine.elements)
     assert list(engine.scalar(5)) == [5] * count
     assert list(engine.per_partition(range(count))) == list(range(count))
@@ -191,7 +192,7 @@ def test_values_of_the_host(engine):
     assert engine.total(engine.owned) == 200
 
 
-def test_constants_are_those_of_a_single_element_or_of_cpus(graph):
+def test_tuning_is_that_of_a_single_element_or_of_cpus(graph):
     presets = {"cpu": 1, "cuda": 2}
     single = Engine(ev.partition(graph, "cpu:1"), "test")
     assert (single.single, single.tuning(presets)) == (True, 1)
@@ -203,7 +204,7 @@ def test_constants_are_those_of_a_single_element_or_of_cpus(graph):
     assert (together.single, together.tuning(presets)) == (False, 1)
 
 
-def test_the_slowest_element_is_by_edges_and_weight(graph):
+def test_the_slowest_element_depends_on_edges_and_weight(graph):
     pg = ev.partition(graph, ["cpu:1"] * 2)
     pg.elements[1].weight = 4.0
     engine = Engine(pg, "test")
@@ -213,8 +214,8 @@ def test_the_slowest_element_is_by_edges_and_weight(graph):
     assert not engine.reads_host_edges
 
 
-def test_state_on_the_host_needs_room(graph, monkeypatch):
-    """2 bytes for each of 200 owned vertices and 3 for each mirror, but only on elements of the host."""
+def test_state_in_host_memory_needs_enough_memory(graph, monkeypatch):
+    """The state has 2 bytes for each owned vertex and 3 for each mirror of elements in host memory."""
     pg = ev.partition(graph, ["cpu:1"] * 2)
     for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 1), ("_reusable", [])):
         monkeypatch.setattr(f"evener.system.memory.{name}", value)
@@ -229,7 +230,7 @@ def test_state_on_the_host_needs_room(graph, monkeypatch):
 # ---- the timeline -----------------------------------------------------------------------------------
 
 
-def test_a_row_for_each_superstep_and_element(engine, kernels):
+def test_the_timeline_has_a_span_for_each_superstep_and_element(engine, kernels):
     kernels.compute(lambda: time.sleep(0.01))
     engine.superstep("second")
     kernels.compute(lambda: None)
@@ -241,8 +242,8 @@ def test_a_row_for_each_superstep_and_element(engine, kernels):
 
 
 @pytest.mark.usefixtures("four_cores")
-def test_computing_and_waiting_are_told_apart(graph):
-    """The first element ends 0.2 s after the others."""
+def test_computing_and_waiting_are_measured_separately(graph):
+    """The first element ends 0.2 s later than the other three."""
     engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")
     engine.superstep("first")
     kernels, others = Kernels(engine), threading.Semaphore(0)
@@ -265,7 +266,7 @@ def test_computing_and_waiting_are_told_apart(graph):
         assert span.wait > 0
 
 
-def test_one_element_waits_for_nobody(graph):
+def test_a_single_element_never_waits(graph):
     engine = Engine(ev.partition(graph, "cpu:1"), "test")
     engine.superstep("alone")
     Kernels(engine).compute(lambda: time.sleep(0.01))
@@ -273,7 +274,7 @@ def test_one_element_waits_for_nobody(graph):
 
 
 class Late(CpuElement):
-    """Calls only begin what is done when it is waited for."""
+    """An element whose work completes only in `wait`."""
 
     deferred = True
 
@@ -281,7 +282,7 @@ class Late(CpuElement):
         time.sleep(0.05)
 
 
-def test_what_ends_after_the_last_vote_is_computing(graph):
+def test_work_after_the_last_vote_counts_as_computing(graph):
     placed = ev.partition(graph, "cpu:1")
     engine = Engine(placed, "test")
     engine.elements = [Late("late", 1)]
@@ -307,14 +308,14 @@ def test_slices_lie_within_the_run(engine, kernels):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_elements_are_told_whether_others_run_beside_them(graph, monkeypatch, count):
-    told = []
-    monkeypatch.setattr(CpuElement, "begin_timing", lambda _, *, concurrent: told.append(concurrent))
+def test_timing_is_concurrent_with_several_elements(graph, monkeypatch, count):
+    given = []
+    monkeypatch.setattr(CpuElement, "begin_timing", lambda _, *, concurrent: given.append(concurrent))
     Engine(ev.partition(graph, ["cpu:1"] * count), "test")
-    assert told == [count > 1] * count
+    assert given == [count > 1] * count
 
 
-def test_exchanges_are_receiving(engine):
+def test_exchanges_count_as_receiving(engine):
     array = engine.array("float64", 1.0)
     engine.pull(array)
     engine.push(array, "add")
@@ -327,16 +328,16 @@ def test_exchanges_are_receiving(engine):
 
 @pytest.fixture
 def four_cores(monkeypatch):
-    """A core for each of four elements, whatever the machine has."""
+    """Use one core for each of four elements on any machine."""
     with ThreadPoolExecutor(3) as pool:
-        monkeypatch.setattr(crew, "usable_cores", lambda: 4)
-        monkeypatch.setattr(crew, "_threads", lambda: pool)
+        monkeypatch.setattr(executor, "usable_cores", lambda: 4)
+        monkeypatch.setattr(executor, "_threads", lambda: pool)
         yield
 
 
 @pytest.mark.usefixtures("four_cores")
 def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch):
-    """One element sends to three, who take at the same time."""
+    """Each element sends to three others, which receive at the same time."""
     engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")
     everyone = threading.Barrier(4)
     first = set()
@@ -356,7 +357,7 @@ def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch)
     assert [span.bytes_sent for span in engine.timeline] == [3] * 4
 
 
-def test_active_is_what_the_last_superstep_woke(engine, kernels):
+def test_active_vertices_are_counted_for_the_next_superstep(engine, kernels):
     kernels.compute(lambda p: p + 1, kernels.places, count_next_active=True)
     kernels.compute(lambda p: (10 * p, 99), kernels.places, count_next_active=True)
     kernels.compute(lambda: 1000)
@@ -369,7 +370,7 @@ def test_active_is_what_the_last_superstep_woke(engine, kernels):
     assert active[2 * count :] == [p.owned for p in engine.partitions]
 
 
-def test_what_worked_is_counted_where_it_did(engine, kernels):
+def test_active_vertices_are_counted_for_the_same_superstep(engine, kernels):
     engine.superstep("first")
     kernels.compute(lambda p: (p + 1, 99), kernels.places, count_active=True)
     engine.superstep("second")
@@ -393,8 +394,8 @@ def test_a_kernel_without_a_vote_counts_nothing(kernels):
 
 
 @pytest.mark.parametrize("owned", [True, False], ids=["without mirrors", "as bits"])
-def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owned):
-    """Kernels would read and write beyond its end."""
+def test_arrays_of_a_wrong_length_are_not_exchanged(graph, owned):
+    """Kernels would read and write past the end of the array."""
     engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
     engine.superstep("first")
     array = (
@@ -426,8 +427,8 @@ def test_what_has_no_value_for_each_vertex_and_mirror_is_not_carried(graph, owne
     engine.push(flags, "or")
 
 
-def test_nothing_is_sent_for_a_kernel_that_an_element_has_not(graph, monkeypatch):
-    """It would be taken for what the next exchange brings."""
+def test_nothing_is_sent_for_a_missing_kernel(graph, monkeypatch):
+    """The next exchange would receive the message."""
     engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
     engine.superstep("first")
     array, asked = engine.array("float64", 1), []
@@ -437,7 +438,7 @@ def test_nothing_is_sent_for_a_kernel_that_an_element_has_not(graph, monkeypatch
     assert asked == []
 
 
-def test_what_is_for_another_placement_is_refused(graph):
+def test_arrays_of_another_partitioned_graph_are_refused(graph):
     engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
     other = Engine(ev.partition(graph, "cpu:1,cpu:1,cpu:1"), "test").array("uint32", 0)
     engine.superstep("first")
@@ -453,13 +454,13 @@ def test_what_is_for_another_placement_is_refused(graph):
 
 
 @pytest.mark.parametrize("name", ["wcc.nothing", "nothing.wcc", "nothing", "", ".", "wcc."])
-def test_a_kernel_that_there_is_not_is_refused_by_name(engine, name):
+def test_an_unknown_kernel_name_is_refused(engine, name):
     for ask in (engine.compute, declaration):
         with pytest.raises(ev.ArgumentError, match=re.escape(f'Evener has no kernel "{name}" for a ')):
             ask(name)
 
 
-def test_what_is_carried_is_a_spread(graph):
+def test_only_partitioned_arrays_are_exchanged(graph):
     engine = Engine(ev.partition(graph, "cpu:1,cpu:1"), "test")
     engine.superstep("first")
     array, plain = engine.array("float64", 1), np.zeros(graph.n)
@@ -475,7 +476,7 @@ def test_what_is_carried_is_a_spread(graph):
             carry()
 
 
-def test_parts_that_are_too_short_are_not_gathered(graph):
+def test_parts_of_a_wrong_length_are_not_gathered(graph):
     placed = ev.partition(graph, "cpu:1,cpu:1")
     right = [np.zeros(p.owned, np.uint32) for p in placed.partitions]
     for gather in (placed.gather, placed.gather_vertices, placed.gather_numbers):
@@ -485,7 +486,7 @@ def test_parts_that_are_too_short_are_not_gathered(graph):
         assert len(gather(right)) == graph.n
 
 
-def test_nothing_is_counted_after_the_end(engine, kernels):
+def test_nothing_is_measured_after_finish(engine, kernels):
     seconds = engine.finish()
     before = [span.compute for span in engine.timeline]
     kernels.compute(lambda: time.sleep(0.01))
@@ -499,39 +500,39 @@ def test_nothing_is_counted_after_the_end(engine, kernels):
 
 
 @pytest.mark.parametrize("elements", [1, 2])
-def test_progress_is_told_of_every_superstep(graph, elements):
-    told = []
-    r = ev.bfs(graph, source=0, on=["cpu:1"] * elements, progress=told.append)
-    assert all(isinstance(p, Progress) and p.algorithm == "bfs" for p in told)
-    assert [p.superstep for p in told] == list(range(r.timeline.supersteps))
-    assert [p.phase for p in told] == [s.phases[0] for s in r.timeline.by_superstep()]
-    assert [p.active for p in told] == [s.active for s in r.timeline.by_superstep()]
-    seconds = [p.seconds for p in told]
+def test_progress_reports_every_superstep(graph, elements):
+    reported = []
+    r = ev.bfs(graph, source=0, on=["cpu:1"] * elements, progress=reported.append)
+    assert all(isinstance(p, Progress) and p.algorithm == "bfs" for p in reported)
+    assert [p.superstep for p in reported] == list(range(r.timeline.supersteps))
+    assert [p.phase for p in reported] == [s.phases[0] for s in r.timeline.by_superstep()]
+    assert [p.active for p in reported] == [s.active for s in r.timeline.by_superstep()]
+    seconds = [p.seconds for p in reported]
     assert seconds == sorted(seconds)
 
 
 def test_active_vertices_are_the_levels_of_a_search(graph):
-    """Vertices at work in a superstep are those the one before it reached: the counts of each distance."""
+    """The active vertices of a superstep are those that the previous one reached: one count per distance."""
     r = ev.bfs(graph, source=0, on=["cpu:1"] * 2)
     active = [s.active for s in r.timeline.by_superstep() if s.phases[0] in ("top-down", "bottom-up")]
     assert active == np.bincount(r["distance"][r["distance"] >= 0]).tolist()
 
 
 @pytest.mark.parametrize("ends", [1, 2])
-def test_the_rate_is_of_all_edges_so_far(graph, ends):
-    told = []
+def test_the_rate_counts_all_edges_so_far(graph, ends):
+    reported = []
     placed = ev.partition(graph, "cpu:1")
-    engine = Engine(placed, "test", progress=told.append, from_both_ends=ends == 2)
+    engine = Engine(placed, "test", progress=reported.append, from_both_ends=ends == 2)
     for edges in (1000, 500, 0):
         engine.superstep("on", edges=edges)
-    first, *others = told
+    first, *others = reported
     assert first.edges_per_second is None
     assert [p.edges_per_second * p.seconds for p in others] == pytest.approx([1000 / ends, 1500 / ends])
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError])
 @pytest.mark.parametrize("elements", [1, 2, 4])
-def test_what_progress_raises_ends_the_run_and_harms_nothing(graph, elements, fault):
+def test_an_error_in_progress_ends_the_run(graph, elements, fault):
     pg = ev.partition(graph, ["cpu:1"] * elements)
     expected = ev.bfs(pg, source=0)["distance"]
 
@@ -546,8 +547,8 @@ def test_what_progress_raises_ends_the_run_and_harms_nothing(graph, elements, fa
 
 
 @pytest.mark.parametrize("where", ["progress", "kernel"])
-def test_a_run_that_is_broken_off_waits_for_what_elements_still_do(graph, monkeypatch, where):
-    """A GPU may still copy from arrays, or to them, that the next run will use."""
+def test_an_interrupted_run_waits_for_its_elements(graph, monkeypatch, where):
+    """A GPU may still copy from or to arrays that the next run will use."""
     pg, waited = ev.partition(graph, ["cpu:1"] * 2), []
     monkeypatch.setattr(CpuElement, "wait", lambda element: waited.append(element.name))
 
@@ -564,11 +565,11 @@ def test_a_run_that_is_broken_off_waits_for_what_elements_still_do(graph, monkey
     assert waited == [element.name for element in engine.elements]
 
 
-# ---- errors and togetherness ------------------------------------------------------------------------
+# ---- errors and concurrency -------------------------------------------------------------------------
 
 
-def test_an_error_in_a_kernel_is_passed_on_when_all_have_ended(engine, kernels):
-    """The elements can be used again at once, because none is still at it."""
+def test_an_error_in_a_kernel_is_raised_after_all_have_ended(engine, kernels):
+    """No element still runs its kernel after the error, so the elements can be used again."""
     for culprit in range(len(engine.elements)):
         begun, ended = [], []
 
@@ -585,7 +586,7 @@ def test_an_error_in_a_kernel_is_passed_on_when_all_have_ended(engine, kernels):
         assert kernels.compute(lambda: 1) == len(engine.elements)
 
 
-def test_an_error_in_an_exchange_is_passed_on(graph, monkeypatch):
+def test_an_error_in_an_exchange_is_raised(graph, monkeypatch):
     engine = Engine(ev.partition(graph, ["cpu:1"] * 2), "test")
     engine.superstep("pull")
     array = engine.array("float32", 0)
@@ -600,7 +601,7 @@ def test_an_error_in_an_exchange_is_passed_on(graph, monkeypatch):
 @pytest.mark.usefixtures("four_cores")
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_elements_compute_at_the_same_time(graph, count):
-    """None gets past the barrier unless all are there together."""
+    """Each kernel waits at a barrier for the kernels of all elements."""
     engine = Engine(ev.partition(graph, ["cpu:1"] * count), "test")
     meeting = threading.Barrier(count)
     Kernels(engine).compute(lambda: meeting.wait(60) * 0)
@@ -611,7 +612,7 @@ def test_elements_compute_at_the_same_time(graph, count):
 @pytest.mark.parametrize(
     ("work", "alone"), [(0, True), (MIN_PARALLEL_WORK - 1, True), (MIN_PARALLEL_WORK, False), (None, False)]
 )
-def test_for_little_work_nobody_is_woken_and_nobody_waits(graph, work, alone):
+def test_little_work_is_done_by_the_calling_thread(graph, work, alone):
     engine = Engine(ev.partition(graph, ["cpu:1"] * 4), "test")
     engine.superstep("first")
     drivers, meeting = set(), threading.Barrier(1 if alone else 4)
@@ -625,7 +626,7 @@ def test_for_little_work_nobody_is_woken_and_nobody_waits(graph, work, alone):
     assert any(span.wait > 0 for span in engine.timeline) != alone
 
 
-def test_values_pulled_for_a_kernel_are_there_when_it_runs(engine, kernels):
+def test_values_pulled_for_a_kernel_arrive_before_it_runs(engine, kernels):
     array = engine.array("float64", -1.0)
     for part, p in zip(array.parts, engine.partitions, strict=True):
         part[: p.owned] = p.vertices[: p.owned]
@@ -638,8 +639,8 @@ def test_values_pulled_for_a_kernel_are_there_when_it_runs(engine, kernels):
     assert sum(span.bytes_sent for span in engine.timeline) == 8 * sum(p.mirrors for p in engine.partitions)
 
 
-def test_placements_share_their_helpers(graph):
-    """A hundred of them start no more threads than there are cores."""
+def test_partitioned_graphs_share_their_threads(graph):
+    """100 partitioned graphs start at most one thread per core."""
     for _ in range(100):
         ev.wcc(graph, on=["cpu:1"] * 3)
     ours = [thread for thread in threading.enumerate() if thread.name.startswith("evener")]

@@ -1,4 +1,4 @@
-"""The crew: which thread makes which call, and what becomes of errors."""
+"""The executor: the threads that make the calls, errors and interrupts."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evener.elements import CpuElement
-from evener.engine import executor as crew
+from evener.engine import executor
 from fake_elements import ApartElement
 
 CPU = CpuElement("cpu:1", 1)
-# What is deferred is a matter of the element; who drives it, of the crew.
 GPU = ApartElement("late", memory=0, deferred=True)
 
 
 @pytest.fixture
 def threads(monkeypatch):
-    """Three helpers, whatever the machine has."""
+    """Use a pool of three worker threads on any machine."""
     with ThreadPoolExecutor(3) as pool:
-        monkeypatch.setattr(crew, "_threads", lambda: pool)
+        monkeypatch.setattr(executor, "_threads", lambda: pool)
         yield pool
 
 
 @pytest.fixture
 def drained(monkeypatch):
-    """An event: the calls that have not begun are cancelled, which `call_all` does with `list(turns)`."""
+    """An event that is set when `run_all` cancels the remaining calls with `list(turns)`."""
     event = threading.Event()
 
     def drain(turns):
@@ -36,12 +35,12 @@ def drained(monkeypatch):
         event.set()
         return left
 
-    monkeypatch.setattr(crew, "list", drain, raising=False)
+    monkeypatch.setattr(executor, "list", drain, raising=False)
     return event
 
 
 @pytest.mark.parametrize(
-    ("cores", "elements", "helpers"),
+    ("cores", "elements", "workers"),
     [
         (1, [1], 0),
         (1, [1, 1], 0),
@@ -56,13 +55,13 @@ def drained(monkeypatch):
         (16, [16, 16, 16], 0),
     ],
 )
-def test_no_more_elements_at_once_than_there_are_cores_for(monkeypatch, cores, elements, helpers):
-    monkeypatch.setattr(crew, "usable_cores", lambda: cores)
-    assert crew.worker_count([CpuElement("cpu", threads) for threads in elements]) == helpers
+def test_concurrent_elements_are_limited_by_cores(monkeypatch, cores, elements, workers):
+    monkeypatch.setattr(executor, "usable_cores", lambda: cores)
+    assert executor.worker_count([CpuElement("cpu", threads) for threads in elements]) == workers
 
 
 @pytest.mark.parametrize(
-    ("cores", "elements", "helpers"),
+    ("cores", "elements", "workers"),
     [
         (4, [GPU], 0),
         (4, [GPU, GPU], 0),
@@ -73,45 +72,45 @@ def test_no_more_elements_at_once_than_there_are_cores_for(monkeypatch, cores, e
         (4, [CpuElement("cpu:4", 4), GPU, CpuElement("cpu:4", 4)], 0),
     ],
 )
-def test_elements_that_are_only_handed_their_work_need_no_helper(monkeypatch, cores, elements, helpers):
-    monkeypatch.setattr(crew, "usable_cores", lambda: cores)
-    assert crew.worker_count(elements) == helpers
+def test_deferred_elements_need_no_worker(monkeypatch, cores, elements, workers):
+    monkeypatch.setattr(executor, "usable_cores", lambda: cores)
+    assert executor.worker_count(elements) == workers
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("helpers", [0, 1, 3])
+@pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 50])
-def test_each_call_is_made_once_and_answers_keep_their_order(count, helpers):
+def test_each_call_is_made_once_and_values_are_in_order(count, workers):
     made = []
     calls = [(CPU, lambda i: made.append(i) or i * i, (i,)) for i in range(count)]
-    assert crew.run_all(calls, helpers) == [i * i for i in range(count)]
+    assert executor.run_all(calls, workers) == [i * i for i in range(count)]
     assert sorted(made) == list(range(count))
 
 
-def test_without_helpers_the_calling_thread_makes_all_calls_in_order():
+def test_without_workers_the_caller_makes_all_calls_in_order():
     made = []
-    crew.run_all([(CPU, lambda i: made.append((i, threading.get_ident())), (i,)) for i in range(5)], 0)
+    executor.run_all([(CPU, lambda i: made.append((i, threading.get_ident())), (i,)) for i in range(5)], 0)
     assert made == [(i, threading.get_ident()) for i in range(5)]
 
 
 @pytest.mark.usefixtures("threads")
-def test_as_many_calls_at_once_as_there_are_threads():
+def test_all_threads_make_calls_at_the_same_time():
     meeting = threading.Barrier(4)
-    assert sorted(crew.run_all([(CPU, meeting.wait, (60,))] * 4, 3)) == [0, 1, 2, 3]
+    assert sorted(executor.run_all([(CPU, meeting.wait, (60,))] * 4, 3)) == [0, 1, 2, 3]
 
 
-def test_the_caller_waits_for_no_helper_that_has_not_begun(threads):
-    """All helpers are busy with something else until the calls are done."""
+def test_the_caller_does_not_wait_for_idle_workers(threads):
+    """All workers are busy until the calls are complete."""
     released = threading.Event()
     busy = [threads.submit(released.wait, 60) for _ in range(3)]
-    assert crew.run_all([(CPU, threading.get_ident, ())] * 4, 3) == [threading.get_ident()] * 4
+    assert executor.run_all([(CPU, threading.get_ident, ())] * 4, 3) == [threading.get_ident()] * 4
     released.set()
     assert all(other.result() for other in busy)
 
 
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("culprit", [0, 1])
-def test_an_error_is_raised_when_the_calls_under_way_have_ended(drained, culprit):
+def test_an_error_is_raised_after_the_calls_in_progress(drained, culprit):
     meeting, ended = threading.Barrier(2), []
 
     def call(i):
@@ -123,14 +122,14 @@ def test_an_error_is_raised_when_the_calls_under_way_have_ended(drained, culprit
 
     calls = [(CPU, call, (i,)) for i in range(2)] + [(CPU, ended.append, (i,)) for i in range(2, 50)]
     with pytest.raises(ZeroDivisionError):
-        crew.run_all(calls, 1)
+        executor.run_all(calls, 1)
     assert ended == [1 - culprit]
-    assert crew.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+    assert executor.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
 
 
 @pytest.fixture
 def interruptible():
-    """What Python does on SIGINT at a terminal."""
+    """Install Python's default handler of SIGINT."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -138,8 +137,8 @@ def interruptible():
 
 @pytest.mark.usefixtures("threads", "interruptible")
 @pytest.mark.parametrize("times", [1, 3])
-def test_an_interrupt_is_raised_when_the_calls_under_way_have_ended(times):
-    """However often, while the caller waits for a helper."""
+def test_an_interrupt_is_raised_after_the_calls_in_progress(times):
+    """One or several interrupts come while the caller waits for a worker."""
     meeting, caller, ended = threading.Barrier(2), threading.get_ident(), []
     interrupted = threading.Semaphore(0)
 
@@ -153,19 +152,19 @@ def test_an_interrupt_is_raised_when_the_calls_under_way_have_ended(times):
         meeting.wait(60)
         if threading.get_ident() != caller:
             for _ in range(times):
-                time.sleep(0.1)  # the caller waits again
+                time.sleep(0.1)  # until the caller waits again
                 signal.pthread_kill(caller, signal.SIGINT)
                 assert interrupted.acquire(timeout=60)
             ended.append(i)
 
     with pytest.raises(KeyboardInterrupt):
-        crew.run_all([(CPU, call, (i,)) for i in range(2)], 1)
+        executor.run_all([(CPU, call, (i,)) for i in range(2)], 1)
     assert len(ended) == 1
-    assert crew.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+    assert executor.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
 
 
 @pytest.mark.usefixtures("threads", "interruptible")
-def test_after_an_interrupt_nothing_else_begins(drained):
+def test_no_call_begins_after_an_interrupt(drained):
     meeting, caller, begun = threading.Barrier(2), threading.get_ident(), []
 
     def call(i):
@@ -176,12 +175,12 @@ def test_after_an_interrupt_nothing_else_begins(drained):
         assert drained.wait(60)
 
     with pytest.raises(KeyboardInterrupt):
-        crew.run_all([(CPU, call, (i,)) for i in range(20)], 1)
+        executor.run_all([(CPU, call, (i,)) for i in range(20)], 1)
     assert sorted(begun) == [0, 1]
 
 
 class Refusing:
-    """Submits to threads; the second time it fails, before or after having done so."""
+    """A pool whose second `submit` raises an error, before or after it submits the call."""
 
     def __init__(self, threads, error, began, *, before):
         self.threads, self.error, self.began, self.before, self.asked = threads, error, began, before, 0
@@ -198,9 +197,7 @@ class Refusing:
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), KeyboardInterrupt()], ids=repr)
-def test_helpers_that_have_begun_are_waited_for_if_others_cannot_be_had(
-    monkeypatch, threads, drained, error, before
-):
+def test_a_failed_submit_waits_for_the_workers_in_progress(monkeypatch, threads, drained, error, before):
     begun, ended, began = [], [], threading.Semaphore(0)
 
     def call(i):
@@ -210,19 +207,19 @@ def test_helpers_that_have_begun_are_waited_for_if_others_cannot_be_had(
         ended.append(i)
 
     refusing = Refusing(threads, error, began, before=before)
-    monkeypatch.setattr(crew, "_threads", lambda: refusing)
+    monkeypatch.setattr(executor, "_threads", lambda: refusing)
     with pytest.raises(type(error)):
-        crew.run_all([(CPU, call, (i,)) for i in range(20)], 3)
+        executor.run_all([(CPU, call, (i,)) for i in range(20)], 3)
     assert sorted(ended) == sorted(begun)
     assert len(begun) == (1 if before else 2)
 
 
-# ---- elements that are only handed their work --------------------------------------------------------
+# ---- deferred elements -------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("helpers", [0, 1, 3])
-def test_the_caller_hands_all_of_them_their_work_before_any_other_begins(helpers):
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_calls_of_deferred_elements_come_first(workers):
     made = []
 
     def call(i):
@@ -230,24 +227,24 @@ def test_the_caller_hands_all_of_them_their_work_before_any_other_begins(helpers
         return i * i
 
     elements = [CPU, GPU, CPU, CPU, GPU, CPU, GPU, CPU]
-    answers = crew.run_all([(element, call, (i,)) for i, element in enumerate(elements)], helpers)
+    answers = executor.run_all([(element, call, (i,)) for i, element in enumerate(elements)], workers)
     assert answers == [i * i for i in range(8)]
     assert made[:3] == [(i, threading.get_ident()) for i in (1, 4, 6)]
     assert sorted(i for i, _ in made[3:]) == [0, 2, 3, 5, 7]
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("helpers", [0, 3])
-def test_the_caller_is_enough_where_all_are_handed_their_work(helpers):
+@pytest.mark.parametrize("workers", [0, 3])
+def test_the_caller_makes_all_calls_of_deferred_elements(workers):
     made = []
     calls = [(GPU, lambda i: made.append(threading.get_ident()) or -i, (i,)) for i in range(4)]
-    assert crew.run_all(calls, helpers) == [0, -1, -2, -3]
+    assert executor.run_all(calls, workers) == [0, -1, -2, -3]
     assert made == [threading.get_ident()] * 4
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("helpers", [0, 1])
-def test_where_handing_over_fails_nothing_else_begins(helpers):
+@pytest.mark.parametrize("workers", [0, 1])
+def test_no_call_begins_after_an_error_of_a_deferred_element(workers):
     begun = []
     calls = [
         (CPU, begun.append, ("cpu",)),
@@ -256,15 +253,15 @@ def test_where_handing_over_fails_nothing_else_begins(helpers):
         (GPU, begun.append, ("last",)),
     ]
     with pytest.raises(ZeroDivisionError):
-        crew.run_all(calls, helpers)
+        executor.run_all(calls, workers)
     assert begun == ["first"]
-    assert crew.run_all([(CPU, divmod, (7, 2)), (GPU, divmod, (9, 4))], helpers) == [(3, 1), (2, 1)]
+    assert executor.run_all([(CPU, divmod, (7, 2)), (GPU, divmod, (9, 4))], workers) == [(3, 1), (2, 1)]
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("helpers", [0, 1])
-def test_an_error_beside_what_was_handed_over_is_raised(helpers):
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_error_after_calls_of_deferred_elements_is_raised(workers):
     begun = []
     with pytest.raises(ZeroDivisionError):
-        crew.run_all([(CPU, divmod, (1, 0)), (GPU, begun.append, ("gpu",))], helpers)
+        executor.run_all([(CPU, divmod, (1, 0)), (GPU, begun.append, ("gpu",))], workers)
     assert begun == ["gpu"]

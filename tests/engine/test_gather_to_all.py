@@ -10,7 +10,7 @@ from evener.engine.engine import Engine
 from evener.testing.ranks import run_ranks
 from own_graphs import place_for
 
-# One memory, several memories, peers of which two share a memory, and peers with another element.
+# One memory, several memories, peers of which two share a memory, and peers with an element apart.
 SPLITS = [
     ["cpu:1"],
     ["cpu:1"] * 3,
@@ -26,15 +26,15 @@ pytestmark = pytest.mark.usefixtures("apart_elements")
 
 
 def place(on):
-    """A ring on elements."""
+    """Partition a ring of 30 vertices."""
     ring = np.arange(30)
     return ev.partition(ev.Graph.from_edges(ring, np.roll(ring, 1), directed=False), on)
 
 
 @pytest.mark.parametrize("on", SPLITS, ids=",".join)
 @pytest.mark.parametrize("columns", [1, 2])
-def test_each_element_has_the_first_rows_of_all_parts(on, columns):
-    """Partition p has the rows 10 p, 10 p + 1, and so on, of which p + 1 or none are gathered."""
+def test_each_element_gets_the_first_rows_of_all_parts(on, columns):
+    """Partition p has rows from 10 p on, and gathers p + 1, none or all of them."""
     engine = Engine(place(on), "test")
     rows = [np.repeat(10 * p + np.arange(5, dtype=np.uint32), columns) for p in range(len(on))]
     array = engine.upload([own.reshape(5, columns) if columns > 1 else own for own in rows])
@@ -49,7 +49,7 @@ def test_each_element_has_the_first_rows_of_all_parts(on, columns):
 
 @pytest.mark.parametrize("on", [["cpu:1"], ["cpu:1"] * 2, ["peer:0", "peer:1"]], ids=",".join)
 def test_ranks_gather_the_parts_of_all_ranks(on):
-    """Rank r has the values 100 r, 100 r + 1, and so on, of which it gathers r + 1 from each partition."""
+    """Rank r has values from 100 r on, and gathers r + 1 of them from each partition."""
 
     def run(world):
         engine = Engine(place_for(world, lambda: place(on)), "test")
@@ -62,7 +62,7 @@ def test_ranks_gather_the_parts_of_all_ranks(on):
         assert parts == [expected] * len(on)
 
 
-def test_one_length_for_each_partition():
+def test_a_wrong_number_of_lengths_is_refused():
     engine = Engine(place(["cpu:1"] * 2), "test")
     with pytest.raises(ev.ArgumentError, match="one part for each of 2 partitions, found 1"):
         engine.gather_to_all(engine.array("uint32"), [1])

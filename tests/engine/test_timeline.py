@@ -1,4 +1,4 @@
-"""The timeline's sums, checked by hand."""
+"""The sums of a timeline, compared with sums by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evener.engine.timeline import Slice, Span, Timeline
 
 @pytest.fixture
 def two_elements():
-    """Two supersteps on two elements of one name: the second is slower, then the first is."""
+    """Two supersteps on two elements of the same name: the second is slower first, then the first."""
     return Timeline(
         [
             Span(0, "down", "cpu:1", compute=1.0, send=0.5, wait=2.5, bytes_sent=100, active=3),
@@ -20,7 +20,7 @@ def two_elements():
     )
 
 
-def test_a_superstep_takes_as_long_as_its_busiest_element(two_elements):
+def test_a_superstep_lasts_as_long_as_its_busiest_element(two_elements):
     first, second = two_elements.by_superstep()
     assert (first.superstep, first.phases, first.active) == (0, ("down",), 7)
     assert (first.compute, first.exchange, first.wait) == (3.0, 1.0, 0.0)
@@ -29,7 +29,7 @@ def test_a_superstep_takes_as_long_as_its_busiest_element(two_elements):
     assert (second.compute, second.exchange, second.wait, second.active) == (2.0, 0.0, 0.0, 9)
 
 
-def test_elements_of_one_name_are_told_apart(two_elements):
+def test_elements_of_the_same_name_get_numbers(two_elements):
     assert two_elements.elements == ("cpu:1", "cpu:1#2")
     sums = two_elements.by_phase()
     assert sums["down", "cpu:1"].compute == 1.0
@@ -52,7 +52,7 @@ def test_phases_are_summed_in_each_superstep_of_an_element(two_elements):
     one = sums[1, "cpu:1"]
     assert (one.phase, one.compute, one.send, one.bytes_sent, one.active) == ("up, apply", 2.5, 0.25, 7, 9)
     assert sums[0, "cpu:1#2"].element == "cpu:1#2"
-    assert [span.compute for span in two_elements] == [1.0, 3.0, 2.0, 1.5, 0.5]  # as they were
+    assert [span.compute for span in two_elements] == [1.0, 3.0, 2.0, 1.5, 0.5]  # unchanged
 
 
 def test_several_phases_of_one_superstep_stay_in_order():
@@ -68,16 +68,16 @@ def test_shares_sum_to_one(two_elements):
     assert sum(shares) == pytest.approx(1)
 
 
-def test_what_no_span_tells_of_a_run_lies_between_them(two_elements):
+def test_overhead_is_the_time_between_spans(two_elements):
     """Two elements run for 15 seconds each; their spans cover 12 of the 30 seconds."""
     two_elements.seconds = 15.0
     shares = two_elements.shares()
     assert shares == pytest.approx((7.5 / 30, 0.5 / 30, 1.0 / 30, 3.0 / 30, 18 / 30))
-    two_elements.seconds = 1.0  # less than spans tell, by their own clocks
+    two_elements.seconds = 1.0  # less than the sum of the spans
     assert two_elements.shares().overhead == 0
 
 
-def test_slices_beyond_the_most_are_counted_alone(monkeypatch):
+def test_slices_beyond_the_limit_are_only_counted(monkeypatch):
     monkeypatch.setattr("evener.engine.timeline._MAX_SLICES", 2)
     timeline = Timeline()
     for k in range(5):
@@ -86,7 +86,7 @@ def test_slices_beyond_the_most_are_counted_alone(monkeypatch):
     assert timeline.more_slices == 3
 
 
-def test_an_empty_timeline_has_nothing():
+def test_an_empty_timeline():
     timeline = Timeline()
     assert timeline.supersteps == 0
     assert timeline.by_superstep() == []
@@ -103,7 +103,7 @@ def test_spans_become_a_table(two_elements):
     assert str(table.schema.field("bytes_sent").type) == "int64"
 
 
-def test_it_iterates_and_says_what_it_is(two_elements):
+def test_iteration_length_and_repr(two_elements):
     assert [span.superstep for span in two_elements] == [0, 0, 1, 1]
     assert len(two_elements) == 4
     assert repr(two_elements) == "<Timeline: 2 supersteps, 4 spans, 12 s in all>"

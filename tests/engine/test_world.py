@@ -30,7 +30,7 @@ class TestFakeRanks(WorldContract):
 
 
 def engine_of(world, on="cpu:1"):
-    """An engine on a graph of this rank's own: ranks have 10, 20, ... vertices."""
+    """Return an engine whose rank r has its own path of 10 (r + 1) vertices."""
     n = 10 * (world.rank + 1)
     graph = ev.Graph.from_edges(np.arange(n - 1), np.arange(1, n), directed=False, n=n)
     engine = Engine(place_for(world, lambda: ev.partition(graph, on)), "test")
@@ -41,7 +41,7 @@ def engine_of(world, on="cpu:1"):
 @pytest.mark.parametrize("on", ["cpu:1", "cpu:1,cpu:1"])
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_values_of_kernels_are_reduced_over_ranks(on, size):
-    """Each kernel returns the owned vertices of its partition; together they are all vertices."""
+    """Each kernel returns the number of owned vertices of its partition."""
     owned = ev.Kernel(cpu=lambda count: count)
     both = ev.Kernel(cpu=lambda count: (count, 1))
 
@@ -72,7 +72,7 @@ def test_values_are_gathered_in_the_order_of_partitions():
 
 
 def test_active_vertices_are_counted_by_rank():
-    """The timeline of a rank has its own elements only."""
+    """The timeline of a rank has only its own elements."""
 
     def run(world):
         engine = engine_of(world)
@@ -112,8 +112,8 @@ def test_an_error_in_a_kernel_ends_all_ranks():
         run_ranks(2, run)
 
 
-def test_a_search_counts_alike_on_every_rank():
-    """Levels of a path, one vertex each, until no rank has any left: 10, 20 and 30 of them."""
+def test_a_search_has_as_many_levels_on_every_rank():
+    """Ranks have 10, 20 and 30 levels of one vertex; all ranks stop after the longest."""
 
     def run(world):
         engine = engine_of(world)

@@ -1,4 +1,4 @@
-"""Each host allocation fails once: one clear error, nothing is leaked, and the next run is right."""
+"""Each host allocation fails once: one error is raised, no memory leaks, and the next run is correct."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def graph():
 
 @pytest.fixture
 def allocations(monkeypatch):
-    for name in builtin_names():  # their modules are imported with their first use
+    for name in builtin_names():  # import all modules
         find(name).function()(ev.read("grid:3x3"), on=["cpu:1", "cpu:1"])
     return fail_numpy(monkeypatch)
 
 
 @pytest.fixture
 def pooled(monkeypatch):
-    """Small arrays come from the pool of pages, as large ones do."""
+    """Allocate small arrays from the page pool, as large ones are."""
     monkeypatch.setattr(cpu, "MIN_POOLED_BYTES", 256)
     monkeypatch.setattr(cpu, "_pool", PagePool(lambda length: cpu.np.empty(length, np.uint64)))
 
 
 def graph_for(suffix):
-    """A graph that a format can store: some store integer weights only, or none, or simple graphs."""
+    """Return a simple graph with integer weights, or without weights for formats that store none."""
     src, dst, n = SHAPES["rmat"]()
     weights = None if suffix == ".sg" else np.random.default_rng(1).integers(1, 9, len(src), dtype=np.int32)
     return ev.Graph.from_edges(src, dst, weights, directed=False, n=n, self_loops="drop", duplicates="drop")
@@ -59,9 +59,9 @@ def values_of(result):
     return {name: np.array(values) for name, values in result.items()}
 
 
-def are(expected):
+def has_values(expected):
     def check(found):
-        for name in expected.keys() - {"parent"}:  # there are several right ones
+        for name in expected.keys() - {"parent"}:  # several parents are correct
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-6)
 
     return check
@@ -76,7 +76,7 @@ def test_a_run(allocations, graph, name, on):
     result = function(placed, **arguments)
     ev.verify(result)
     expected = values_of(result)
-    failed = allocations.check_each(lambda: values_of(function(placed, **arguments)), are(expected))
+    failed = allocations.check_each(lambda: values_of(function(placed, **arguments)), has_values(expected))
     assert failed > 3
 
 
@@ -105,14 +105,14 @@ def test_a_generated_graph(allocations, spec):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_that_is_read(allocations, tmp_path, suffix):
+def test_reading_a_file(allocations, tmp_path, suffix):
     file = tmp_path / f"g{suffix}"
     ev.write(graph_for(suffix), file)
     allocations.check_each(lambda: ev.read(file), is_graph(ev.read(file)))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_that_is_written(allocations, tmp_path, suffix):
+def test_writing_a_file(allocations, tmp_path, suffix):
     """A failed write leaves the old file and no other."""
     file = tmp_path / f"g{suffix}"
     graph = graph_for(suffix)
@@ -157,7 +157,7 @@ def test_a_command(allocations, evener, tmp_path):
 
 @pytest.fixture
 def device_allocations(monkeypatch):
-    """Allocations on fake GPUs."""
+    """Make one of the allocations on fake GPUs fail."""
     allocations = FailingAllocations()
     find_kernels_of_gpus(monkeypatch)
     monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
@@ -189,7 +189,7 @@ def test_a_run_on_a_device(device_allocations, graph, name, mixed):
     placed = ev.partition(graph, devices(mixed), alpha=0.5 if mixed else None)
     failed = device_allocations.check_each(
         lambda: values_of(function(placed, **arguments)),
-        are(expected),
+        has_values(expected),
         error=DeviceOutOfMemory,
     )
     assert failed > 1

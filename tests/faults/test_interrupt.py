@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and the end of a terminal: answered while a kernel runs, and nothing is left behind."""
+"""SIGINT, SIGTERM and SIGHUP end a command while a kernel runs, and leave no files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evener.cli import runs, supervisor
 from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.engine.timeline import Progress
 
-# A command whose "reading" is a kernel that does not end, begun while a temporary file is open.
+# A command whose reader runs an endless kernel while a temporary file is open.
 STUCK = """
     import sys, time
     import numba
@@ -52,20 +52,20 @@ ENDLESS = """
 """
 
 
-# A shell starts what it puts in the background with SIGINT ignored, and that is inherited: a person at a
-# terminal has the handler that Python otherwise installs.
+# A shell starts background processes with SIGINT ignored, and child processes inherit this. These lines
+# restore the handlers of a process at a terminal.
 AT_A_TERMINAL = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """
 
-# Seconds. Without an answer the commands never end, so a busy machine needs no tighter limit.
+# Seconds. A command without an answer never ends, so the limit can be long.
 DEADLINE = 120
 
 
 def supervisor_waits():
-    """Whether the main thread waits in `supervise`, where it answers signals."""
+    """Return whether the main thread waits in `supervise`, where it answers signals."""
     frame = sys._current_frames()[threading.main_thread().ident]
     while frame is not None and frame.f_code is not threading.Event.wait.__code__:
         frame = frame.f_back
@@ -86,23 +86,23 @@ class TestInterrupt:
             try:
                 yield process
             finally:
-                process.kill()  # whatever the test found: it may never end by itself
+                process.kill()
 
     @pytest.mark.parametrize(
         ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
     )
-    def test_a_kernel_that_does_not_end(self, tmp_path, number, status):
+    def test_an_endless_kernel(self, tmp_path, number, status):
         with self.start(STUCK, tmp_path) as process:
             assert process.stdout.readline() == "stuck\n"
             assert any(tmp_path.iterdir())
-            time.sleep(0.5)  # the main thread answers signals only once it waits
+            time.sleep(0.5)  # until the main thread waits and answers signals
             process.send_signal(number)
             _, err = process.communicate(timeout=DEADLINE)
         assert process.returncode == status
         assert err == "evener: interrupted while reading graph.txt; nothing was written\n"
         assert not any(tmp_path.iterdir())
 
-    def test_what_nohup_has_told_to_stay_stays(self, tmp_path):
+    def test_a_command_under_nohup_ignores_sighup(self, tmp_path):
         ignoring = "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         with self.start(ignoring + textwrap.dedent(STUCK), tmp_path) as process:
             assert process.stdout.readline() == "stuck\n"
@@ -110,7 +110,7 @@ class TestInterrupt:
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(0.5)
 
-    def test_work_that_stops_when_asked(self, evener, monkeypatch):
+    def test_an_interrupted_run_names_its_supersteps(self, evener, monkeypatch):
         def endless(asked, *_):
             report = Progress("bfs", 3, "top-down", 1234, 2.0)
             asked.progress(report)
@@ -124,18 +124,18 @@ class TestInterrupt:
                 time.sleep(0.01)
 
         monkeypatch.setattr(runs, "compute", endless)
-        monkeypatch.setattr(supervisor, "_GRACE", DEADLINE)  # after which the process would be ended
+        monkeypatch.setattr(supervisor, "_GRACE", DEADLINE)  # do not end the process earlier
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             done = evener("run", "bfs", "grid:2x2")
         finally:
             signal.signal(signal.SIGINT, before)
         assert done.status == 130
-        # A line of progress comes first if the run has taken five seconds by then.
-        told = "evener: interrupted after 3 supersteps of bfs (2 s); nothing was written\n"
-        assert done.err.endswith(told)
+        # A line of progress precedes it if the run took five seconds.
+        message = "evener: interrupted after 3 supersteps of bfs (2 s); nothing was written\n"
+        assert done.err.endswith(message)
 
-    def test_supersteps_that_do_not_end(self, tmp_path):
+    def test_endless_supersteps(self, tmp_path):
         with self.start(ENDLESS, tmp_path) as process:
             assert "superstep" in process.stderr.readline()
             process.send_signal(signal.SIGINT)

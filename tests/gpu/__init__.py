@@ -1,1 +1,1 @@
-"""Tests on a GPU. A package, so that its files may be named as those beside it that need none."""
+"""Tests on a GPU. A package, so its files may have the names of files in other folders."""

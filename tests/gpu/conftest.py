@@ -1,4 +1,4 @@
-"""Every test in this folder is marked `gpu`, and skipped with the reason where no GPU can be used."""
+"""Mark every test in this folder as `gpu`, and skip it with the reason if no GPU is usable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from evener.elements.cuda.discovery import gpus, missing
 from sanitizer_sizes import FEW_BLOCKS, TOOL
 
-BLOCKS = 4  # of each kernel, where they are few
+BLOCKS = 4  # the largest number of blocks of a kernel with FEW_BLOCKS
 
 
 def pytest_collection_modifyitems(items):
@@ -20,8 +20,8 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def gpu_or_none():
-    """Before any other fixture of these tests."""
+def skip_without_a_gpu():
+    """Skip before any other fixture of these tests runs."""
     why = missing()
     if why:
         pytest.skip(f"no GPU can be used: {why}")
@@ -29,7 +29,7 @@ def gpu_or_none():
 
 @pytest.fixture(scope="session", autouse=True)
 def few_blocks():
-    """They do what many would."""
+    """Run kernels on few blocks with FEW_BLOCKS; the results are the same."""
     with pytest.MonkeyPatch.context() as patch:
         if FEW_BLOCKS:
             patch.setattr("evener.elements.cuda.modules.MAX_BLOCKS", BLOCKS)
@@ -37,8 +37,8 @@ def few_blocks():
 
 
 @pytest.fixture(autouse=True)
-def memory_of_its_own():
-    """Under `sanitize.py` no memory that another test wrote: what a test reads and did not write is found."""
+def free_memory_pools():
+    """With `sanitize.py`, free the memory pool after each test, so reads of unwritten memory are found."""
     yield
     if TOOL:
         import cupy
@@ -52,4 +52,4 @@ def memory_of_its_own():
 @pytest.fixture
 def two_gpus():
     if gpus() < 2:
-        pytest.skip("there is one GPU, and this needs two")
+        pytest.skip("expected two GPUs, found one")

@@ -1,16 +1,16 @@
-"""Run the tests of this folder under NVIDIA's compute-sanitizer, and say what it finds.
+"""Run the tests of this folder under NVIDIA's compute-sanitizer, and print its findings.
 
     python tests/gpu/sanitize.py memcheck initcheck synccheck racecheck
 
-Each process takes a part of the tests, and all share the GPUs there are. Before them, each tool is shown a
-kernel with a mistake of the kind that it is for. `racecheck` looks at races for shared memory, within a
-block, so kernels run on four blocks at most, and on smaller graphs; even so it takes many times as long as
-the tests alone: ``--part 1/3`` runs the first of three parts.
+Each process runs a part of the tests, and all processes share the GPUs. First, each tool must find a
+mistake in a small kernel. `racecheck` finds races in shared memory, within a block, so kernels run on at
+most four blocks and on smaller graphs. It is still many times slower than the tests: ``--part 1/3`` runs
+the first of three parts.
 
-What the tests otherwise repeat a hundred times is run three times.
+Tests that otherwise repeat a run a hundred times repeat it three times.
 
-Calls of CUDA that fail are not findings: some tests ask for more memory than there is, and CuPy asks for
-access to another GPU whether it has it or not. Processes that tests start are not looked at.
+Failed CUDA calls are not findings: some tests request too much memory, and CuPy requests access to other
+GPUs without a check. Processes that tests start are not checked.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from pathlib import Path
 from evener.elements.cuda.discovery import gpus, missing
 
 HERE = Path(__file__).parent
-# The tests that fill a GPU, or lose it, are for no other process to be beside.
+# Tests that fill or lose a GPU, and so disturb other processes.
 ALONE = "test_trouble.py"
-# What each tool is for; the arguments are an array that nobody has written, of 128 threads.
+# A mistake for each tool. The kernel runs 128 threads on an array that was never written.
 MISTAKES = {
     "memcheck": "array[1 << 28] = 1;",
     "initcheck": "array[threadIdx.x] = array[threadIdx.x + 128];",
@@ -54,18 +54,18 @@ mistaken = cupy.RawKernel('extern "C" __global__ void mistaken(int* array) { %s 
 mistaken((1,), (128,), (fresh,))
 cupy.cuda.runtime.deviceSynchronize()
 """
-# A finding, and where in which kernel it was; addresses and arguments are not of interest.
+# A finding, and its place in a kernel. Addresses and arguments are removed.
 FINDING = re.compile(r"^========= (?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Target app)(\w.*)$")
 PLACE = re.compile(r"^=========     ((?:at|and|Uninitialized) .*)$")
-# What pytest says of a test, when it has been run.
+# The line of pytest for a test that ran.
 OUTCOME = re.compile(r"^(\S*::.*) (PASSED|FAILED|SKIPPED|ERROR)(?: |$)")
-UNINTERESTING = re.compile(r"\(.*\)|\+?0x[0-9a-f]+")
+ADDRESSES = re.compile(r"\(.*\)|\+?0x[0-9a-f]+")
 
 
 def main():
     options = _options()
     if not gpus():
-        sys.exit(f"there is nothing to look at: {missing()}")
+        sys.exit(f"no GPU can be used: {missing()}")
     clean = True
     for tool in options.tools:
         tests, processes = _tests(tool, *options.part), options.processes or _processes(tool)
@@ -77,7 +77,7 @@ def main():
 
 
 def _tests(tool, part, parts):
-    """The tests to run: every so manyth of all, for those of one function lie together and take alike."""
+    """Return every `parts`-th test: tests of one function take about the same time."""
     listed = subprocess.run(
         [sys.executable, "-m", "pytest", str(HERE), "--collect-only", "-q", "-p", "no:cacheprovider"],
         capture_output=True,
@@ -90,23 +90,23 @@ def _tests(tool, part, parts):
 
 
 def _processes(tool):
-    """As many as suit it: with 18 on one GPU racecheck took 0.13 s for each launch, with 8 0.06 s."""
+    """Return the default number of processes: racecheck is fastest with 8 on each GPU."""
     free = max(1, len(os.sched_getaffinity(0)) - 2)
     return min(free, 8 * gpus()) if tool == "racecheck" else free
 
 
 def _under(tool, folder):
-    """The words before those of a program that is to run under a tool, and to leave its findings there."""
+    """Return the command prefix that runs a program under a tool, with logs in a folder."""
     how = ["--report-api-errors", "no", "--show-backtrace", "device", "--log-file", f"{folder}/%p.log"]
-    # With as many threads as it chooses, 93 tests in 36 processes took 632 s in all; with one, 96 took 456.
+    # One thread per process is faster than the default.
     if tool == "racecheck":
         how += ["--racecheck-num-workers", "1"]
-    # Of a hundred findings, which it stops at by itself, all may be of one kind.
+    # The default limit of 100 findings may hide other kinds.
     return ["compute-sanitizer", "--tool", tool, "--print-limit", "10000", *how]
 
 
 def _show_mistake(tool, folder):
-    """Make sure that the tool finds what it is for."""
+    """Check that the tool finds its mistake."""
     subprocess.run(
         [*_under(tool, folder), sys.executable, "-c", MISTAKEN % MISTAKES[tool]],
         capture_output=True,
@@ -120,7 +120,7 @@ def _show_mistake(tool, folder):
 
 
 def _run(tool, tests, processes, folder, options):
-    """Run the tests under a tool, and print what came of it; whether all passed, and nothing was found."""
+    """Run the tests under a tool, print the outcomes, and return True if all passed without findings."""
     shares = [tests[k::processes] for k in range(processes)]
     running = [_start(k, tool, share, folder, options.more) for k, share in enumerate(shares)]
     _await(running, options.seconds)
@@ -131,13 +131,13 @@ def _run(tool, tests, processes, folder, options):
     outcomes = Counter()
     for out in folder.glob("*.out"):
         lines = [line for line in out.read_text().splitlines() if line] or ["nothing"]
-        told = [match for line in lines if (match := OUTCOME.match(line))]
-        outcomes.update(match[2].lower() for match in told)
-        wrong = [" ".join(match.groups()) for match in told if match[2] in ("FAILED", "ERROR")]
+        results = [match for line in lines if (match := OUTCOME.match(line))]
+        outcomes.update(match[2].lower() for match in results)
+        wrong = [" ".join(match.groups()) for match in results if match[2] in ("FAILED", "ERROR")]
         print(
             *wrong, *[line for line in lines if line.startswith("E  ")], sep="\n", end="\n" if wrong else ""
         )
-        if len(told) < len(out.with_suffix(".tests").read_text().splitlines()):
+        if len(results) < len(out.with_suffix(".tests").read_text().splitlines()):
             print(f"one process ended with: {lines[-1]}")
     print(f"of {len(tests)} tests", *[f"{count} {outcome}" for outcome, count in outcomes.items()], sep=", ")
     kinds = Counter(kind for log in logs for kind in _findings(log))
@@ -148,14 +148,14 @@ def _run(tool, tests, processes, folder, options):
 
 
 def _start(k, tool, tests, folder, more):
-    """Process number `k` with its tests, in a group of its own with the tool's."""
+    """Start process `k` with its tests, in a separate process group."""
     (folder / f"{k}.tests").write_text("\n".join(tests))
     command = [
         *_under(tool, folder),
         *(sys.executable, "-m", "pytest", f"@{folder / f'{k}.tests'}", "-v", "--color=no"),
         *("-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0", *more),
     ]
-    # Processes share the GPUs: each counts another one as the first.
+    # Processes share the GPUs: each process starts with another GPU.
     seen = ",".join(str((k + i) % gpus()) for i in range(gpus()))
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": seen, "SANITIZED": tool}
     with (folder / f"{k}.out").open("w") as out:
@@ -163,7 +163,7 @@ def _start(k, tool, tests, folder, more):
 
 
 def _await(running, seconds):
-    """Wait for processes, and interrupt those that take longer, or that run when this one is interrupted."""
+    """Wait for processes, and interrupt them after a time limit or an interrupt."""
     until = time.monotonic() + seconds
     with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
         for process in running:
@@ -176,13 +176,13 @@ def _await(running, seconds):
 
 
 def _findings(log):
-    """What a log tells, each with its place."""
+    """Return the findings of a log, each with its place."""
     found = []
     for line in log.read_text(errors="replace").splitlines():
         if finding := FINDING.match(line):
-            found.append(UNINTERESTING.sub("", finding[1]))
+            found.append(ADDRESSES.sub("", finding[1]))
         elif found and (place := PLACE.match(line)):
-            found[-1] += f"; {UNINTERESTING.sub('', place[1])}"
+            found[-1] += f"; {ADDRESSES.sub('', place[1])}"
     return found
 
 
@@ -202,11 +202,11 @@ def _at_least_one(text):
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tools", nargs="+", choices=MISTAKES)
-    parser.add_argument("--processes", type=_at_least_one, help="as many as suit the tool, unless told")
+    parser.add_argument("--processes", type=_at_least_one, help="number of processes (default: by tool)")
     parser.add_argument(
         "--part", type=_part, default=(1, 1), help="1/3: the first of three parts of the tests"
     )
-    parser.add_argument("--seconds", type=float, default=math.inf, help="after which a tool is broken off")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="time limit of each tool")
     parser.add_argument("--more", nargs=argparse.REMAINDER, default=[], help="options for pytest")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Each allocation on a GPU fails once: one clear error, nothing is leaked, and the next run is right."""
+"""Each allocation on a GPU fails once: one error is raised, no memory leaks, and the next run is correct."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def graph():
 
 @pytest.fixture
 def allocations():
-    """Allocations of CuPy."""
+    """Make one of CuPy's allocations fail."""
     pool, failing = cupy.get_default_memory_pool(), FailingAllocations()
 
     def allocate(nbytes):
@@ -40,7 +40,7 @@ def allocations():
 def used():
     with cupy.cuda.Device(0) as device:
         device.synchronize()
-        CopyStreams(0).release_copied()  # arrays that were kept until their copies were done
+        CopyStreams(0).release_copied()  # frees arrays of completed copies
         return cupy.get_default_memory_pool().used_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints on GPUs: a run that was stopped continues on the same GPU, on two, and on a CPU."""
+"""Checkpoints on GPUs: a stopped run continues on the same GPU, on two GPUs, and on a CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import evener as ev
 
 
 class StopError(Exception):
-    """The end of a run in the middle."""
+    """Raised to stop a run."""
 
 
 def stop(progress):
@@ -36,8 +36,8 @@ def test_a_run_continues(tmp_path, name, on):
     expected = {column: np.array(array) for column, array in run(placed, **arguments).items()}
     with pytest.raises(StopError):
         run(placed, **arguments, checkpoint=ev.Checkpoint(tmp_path / "a", every="1step"), progress=stop)
-    for other in (on, "cpu:1", "cuda:0,cuda:0"):
-        folder = tmp_path / other
+    for i, other in enumerate((on, "cpu:1", "cuda:0,cuda:0")):
+        folder = tmp_path / str(i)
         shutil.copytree(tmp_path / "a", folder)
         again = ev.partition(graph, other, policy="random")
         result = run(again, **arguments, checkpoint=ev.Checkpoint(folder, resume=True))
@@ -48,7 +48,7 @@ def test_a_run_continues(tmp_path, name, on):
 
 @pytest.mark.usefixtures("two_gpus")
 def test_a_group_of_gpus(tmp_path):
-    """GPUs that run many levels in one launch run them step by step, and continue on one GPU."""
+    """With checkpoints, a group runs level by level instead of in one launch, and one GPU continues."""
     run, spec, arguments = CASES["bfs"]
     graph = ev.read(spec)
     placed = ev.partition(graph, "cuda:0,cuda:1", policy="random")

@@ -1,4 +1,4 @@
-"""Edges in blocks of columns on a GPU: laid out as the CPU's twins do it, and the same ranks every time."""
+"""Column blocks on a GPU: equal to those of the CPU, and deterministic ranks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cuda:0", "cpu
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch):
-    """Blocks are worth it on small graphs as well; a CPU element has the twins of the GPU's kernels."""
+    """Build column blocks for small graphs too, and give CPU elements the twins of GPU kernels."""
     find_kernels_of_gpus(monkeypatch)
     monkeypatch.setattr(placing, "MIN_EDGES", 1)
     monkeypatch.setattr(placing, "MIN_TILE_EDGES", 20)
     monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 4)
 
 
-SMALLER = sized(0, 3)  # by so many powers of two
+SMALLER = sized(0, 3)  # divides the sizes by 2**SMALLER
 LEAVES = 100_000 >> SMALLER
 GRAPHS = {
     "rmat": lambda: ev.read(f"rmat:{14 - SMALLER}"),
@@ -42,7 +42,7 @@ GRAPHS = {
 @pytest.mark.parametrize("lanes", sized([8, 64, 512], [8, 512]))
 @pytest.mark.parametrize("columns", sized([64, 1000, 8192], [64, 1000]))
 @pytest.mark.parametrize("name", GRAPHS)
-def test_they_are_laid_out_as_on_a_cpu(monkeypatch, name, columns, lanes):
+def test_column_blocks_equal_those_of_a_cpu(monkeypatch, name, columns, lanes):
     monkeypatch.setattr(placing, "LANE_EDGES", (lanes, lanes))
     graph, made = GRAPHS[name](), []
     for on in ("cuda:0", "cpu:2"):
@@ -69,7 +69,7 @@ def test_they_are_laid_out_as_on_a_cpu(monkeypatch, name, columns, lanes):
 
 @pytest.mark.parametrize("on", SPLITS, ids=",".join)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_ranks_are_those_of_the_reference(name, on):
+def test_ranks_equal_the_reference(name, on):
     graph = GRAPHS[name]()
     expected = reference.pagerank(graph, iterations=15)
     pg = ev.partition(graph, on=on, policy="high", alpha=None if len(on) == 1 else 0.4)
@@ -80,7 +80,7 @@ def test_ranks_are_those_of_the_reference(name, on):
 
 
 def test_small_tables(monkeypatch):
-    """Many blocks, and most of the threads find none left."""
+    """Tables of 64 columns give many small blocks."""
     monkeypatch.setattr(CudaElement, "table_columns", 64)
     graph = GRAPHS["rmat"]()
     result = ev.pagerank(graph, on="cuda:0", tol=0, max_iter=15)
@@ -96,7 +96,7 @@ def test_a_hundred_runs_give_the_same_bits(monkeypatch):
         assert (ev.pagerank(pg, tol=0, max_iter=10)["rank"] == first).all()
 
 
-def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
+def test_edges_in_host_memory_have_no_column_blocks(monkeypatch):
     keep_on_host(monkeypatch, Tiers(0.5, 1000))
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cuda:0", directions="in")
@@ -107,15 +107,15 @@ def test_edges_that_stay_with_the_host_are_taken_as_they_are(monkeypatch):
 
 
 @pytest.mark.parametrize(("bytes_an_edge", "enough"), [(1, False), (64, True)])
-def test_gpu_memory_is_the_most_that_all_of_it_takes(bytes_an_edge, enough):
+def test_gpu_memory_limits_column_blocks(bytes_an_edge, enough):
     graph = GRAPHS["rmat"]()
     partition = ev.partition(graph, on="cuda:0", directions="in").partitions[0]
-    beside = bytes_excluding_edges(partition.owned, 0, 0, graph.m, directions=1)
+    other = bytes_excluding_edges(partition.owned, 0, 0, graph.m, directions=1)
     pg = ev.partition(
         graph,
         on="cuda:0",
         directions="in",
-        gpu_memory=partition.nbytes + beside + bytes_an_edge * graph.m,
+        gpu_memory=partition.nbytes + other + bytes_an_edge * graph.m,
     )
     assert not pg.partitions[0].host_edges
     ev.pagerank(pg, tol=0, max_iter=2)

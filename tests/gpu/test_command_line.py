@@ -1,4 +1,4 @@
-"""The command line on a GPU: runs, and a call that is wrong."""
+"""The command line on a GPU: runs of all algorithms, and a wrong call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_runs(evener, algorithm, on):
     assert ("The answer is verified." in done.out) == (algorithm == "bfs")
 
 
-def test_a_gpu_that_is_not_there(evener):
+def test_a_missing_gpu_is_refused(evener):
     done = evener("run", "wcc", "rmat:4", "--on", "cuda:99")
     assert done.status == 2
     assert done.err.startswith('evener: element "cuda:99" does not exist')

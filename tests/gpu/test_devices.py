@@ -1,4 +1,4 @@
-"""What `evener devices` says of real GPUs, beside what the driver's own program says."""
+"""`evener devices` lists real GPUs as `nvidia-smi` does."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ QUERY = [
 ]
 
 
-def test_each_gpu_is_listed_and_can_be_used(evener):
-    told = json.loads(evener("devices", "--json").out)
-    assert [one["element"] for one in told["gpus"]] == [f"cuda:{i}" for i in range(gpus())]
-    assert [one["problem"] for one in told["gpus"]] == [None] * gpus()
-    assert [one["name"] for one in told["elements"]] == ["cpu", *(one["element"] for one in told["gpus"])]
-    assert all(0 < one["free_bytes"] <= one["total_bytes"] for one in told["gpus"])
-    assert told["no_gpu"] is None
+def test_each_gpu_is_listed_and_usable(evener):
+    listed = json.loads(evener("devices", "--json").out)
+    assert [one["element"] for one in listed["gpus"]] == [f"cuda:{i}" for i in range(gpus())]
+    assert [one["problem"] for one in listed["gpus"]] == [None] * gpus()
+    assert [one["name"] for one in listed["elements"]] == ["cpu", *(one["element"] for one in listed["gpus"])]
+    assert all(0 < one["free_bytes"] <= one["total_bytes"] for one in listed["gpus"])
+    assert listed["no_gpu"] is None
     out = evener("devices").out
-    assert all(one["name"] in out for one in told["gpus"])
-    assert told["versions"]["cupy"] in out
+    assert all(one["name"] in out for one in listed["gpus"])
+    assert listed["versions"]["cupy"] in out
 
 
-@pytest.mark.skipif("CUDA_VISIBLE_DEVICES" in os.environ, reason="CUDA is shown some of the GPUs")
-@pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="the driver's program is not here")
-def test_the_drivers_program_agrees(evener):
+@pytest.mark.skipif("CUDA_VISIBLE_DEVICES" in os.environ, reason="CUDA_VISIBLE_DEVICES is set")
+@pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="nvidia-smi is not installed")
+def test_nvidia_smi_agrees(evener):
     lines = subprocess.run(QUERY, capture_output=True, text=True, check=True).stdout.splitlines()
     expected = sorted(line.split(", ") for line in lines)
     listed = json.loads(evener("devices", "--json").out)["gpus"]

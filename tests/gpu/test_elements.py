@@ -1,4 +1,4 @@
-"""The CUDA element: what any element does, what lies between it and others, and how it fails."""
+"""The CUDA element: the contract of elements, transfers to other elements, and failures."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class TestAnotherGpu(TestCudaElement):
     name = "cuda:1"
 
 
-class TestCpuElementBesideAGpu(ThreadedElementContract):
-    """Its arrays lie in locked pages."""
+class TestPinnedCpuElement(ThreadedElementContract):
+    """A CPU element with arrays in locked pages."""
 
     name = "cpu:1"
     clock_error = CLOCKS
@@ -48,10 +48,10 @@ def gpu():
     return parse_elements(["cuda:0"])[0]
 
 
-# ---- which there are ---------------------------------------------------------------------------------
+# ---- names and memories ------------------------------------------------------------------------------
 
 
-def test_elements_of_one_gpu_are_told_apart_and_share_its_memory():
+def test_elements_of_one_gpu_have_numbers_and_share_its_memory():
     cpu, one, two = parse_elements("cpu:1, cuda:0, cuda:0")
     assert [e.name for e in (cpu, one, two)] == ["cpu:1", "cuda:0#1", "cuda:0#2"]
     assert [e.deferred for e in (cpu, one, two)] == [False, True, True]
@@ -59,13 +59,13 @@ def test_elements_of_one_gpu_are_told_apart_and_share_its_memory():
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_two_gpus_have_memories_of_their_own():
+def test_two_gpus_have_separate_memories():
     one, two = parse_elements("cuda:0,cuda:1")
     assert one.memory != two.memory
 
 
 @pytest.mark.parametrize("number", [0, 99])
-def test_a_gpu_that_is_not_there(number):
+def test_a_missing_gpu_is_refused(number):
     name = f"cuda:{gpus() + number}"
     with pytest.raises(ArgumentError) as caught:
         parse_elements([name])
@@ -75,16 +75,16 @@ def test_a_gpu_that_is_not_there(number):
     assert "\n" not in message
 
 
-def test_a_name_that_is_none_is_refused_with_what_there_is():
+def test_an_unknown_name_is_refused_with_the_elements():
     with pytest.raises(ArgumentError, match=r"'gpu' is not an element.*\"cpu\".*\"cuda:0\""):
         parse_elements(["gpu"])
 
 
-# ---- what is copied to them ---------------------------------------------------------------------------
+# ---- copies from the host -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "float64"])
-def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
+def test_large_arrays_are_copied_in_pieces(monkeypatch, gpu, dtype):
     for module in (staging, gpu_memory):
         monkeypatch.setattr(module, "COPY_BYTES", 1 << 12)
     for length in (1023, 1024, 1025, 100_001):
@@ -96,8 +96,8 @@ def test_large_arrays_go_a_piece_at_a_time(monkeypatch, gpu, dtype):
 
 
 @pytest.mark.parametrize("far", [0, 32, 9_984, 60_000])
-def test_edges_go_a_piece_at_a_time(gpu, far):
-    """Two arrays in turns, so that pages are written again while others are on their way."""
+def test_edges_are_copied_in_pieces(gpu, far):
+    """Two arrays alternate, so pages are written again while others are in transfer."""
     targets, weights = np.arange(60_000, dtype=np.uint32), np.arange(60_000) / 2
     placed = [gpu.allocate_edges(60_000, a.dtype, far) for a in (targets, weights)]
     for begin in range(0, 60_000, 7_001):
@@ -114,8 +114,8 @@ def test_edges_go_a_piece_at_a_time(gpu, far):
 # ---- between elements --------------------------------------------------------------------------------
 
 
-def after_a_long_row(element, first, last):
-    """Copy `first` to `last` by way of another, behind so many kernels that it takes some milliseconds."""
+def copy_late(element, first, last):
+    """Copy `first` to `last` after other kernels that run for some milliseconds."""
     copy, between = element.kernel("bits.copy"), element.allocate(len(first), "uint64", 0)
     for _ in range(50):
         element.run(copy, first, between)
@@ -124,7 +124,7 @@ def after_a_long_row(element, first, last):
 
 
 def check_that_arrays_are_kept(sender, receiver, length, *, copies):
-    """Until one of the two that copies them has done so, whoever else forgets them."""
+    """Check that two arrays without references live until the element `copies` has copied them."""
     sender.begin_round()
     receiver.begin_round()
     source, target = (element.allocate(length, "uint32", 7, exchanged=True) for element in (sender, receiver))
@@ -139,14 +139,14 @@ def check_that_arrays_are_kept(sender, receiver, length, *, copies):
 
 @pytest.mark.parametrize("there", [True, False], ids=["to the GPU", "from the GPU"])
 def test_arrays_are_kept_while_they_are_copied(gpu, there):
-    """A run that is broken off forgets them, and their memory would be used again."""
+    """An interrupted run drops its arrays; their memory must not be used again during a copy."""
     cpu = CpuElement("cpu:1", 1, pinned=True)
     check_that_arrays_are_kept(*((cpu, gpu) if there else (gpu, cpu)), 1 << 20, copies=gpu)
 
 
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
+def test_cpu_and_gpu_exchange_arrays(gpu, pinned, dtype):
     cpu = CpuElement("cpu:1", 1, pinned=pinned)
     values = np.arange(1, 5001).astype(dtype)
     here, there, back = (element.allocate(5000, dtype, 0, exchanged=True) for element in (cpu, gpu, cpu))
@@ -160,13 +160,13 @@ def test_cpu_and_gpu_take_from_each_other(gpu, pinned, dtype):
     assert (back == expected).all()
 
 
-def test_what_is_sent_has_been_finished(gpu):
-    """A long row of kernels lies before what is sent; kernels behind it do not touch it."""
+def test_a_transfer_waits_for_earlier_kernels(gpu):
+    """Many kernels run before the transfer; later kernels do not change the array."""
     cpu = CpuElement("cpu:1", 1, pinned=True)
     words = pack(np.random.default_rng(8).random(1 << 24) < 0.5)
     arrays = [gpu.upload(words), gpu.allocate(len(words), "uint64", 0), gpu.allocate(len(words), "uint64", 0)]
     target = cpu.allocate(len(words), "uint64", 0, exchanged=True)
-    after_a_long_row(gpu, arrays[0], arrays[2])
+    copy_late(gpu, arrays[0], arrays[2])
     receiving = send(gpu, cpu, arrays[2], target)
     for _ in range(50):
         gpu.run(gpu.kernel("bits.copy"), arrays[0], arrays[1])
@@ -175,22 +175,22 @@ def test_what_is_sent_has_been_finished(gpu):
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_arrays_are_kept_while_another_gpu_takes_them():
+def test_arrays_are_kept_while_another_gpu_copies_them():
     one, two = parse_elements("cuda:0,cuda:1")
     check_that_arrays_are_kept(one, two, 1 << 26, copies=two)
 
 
 @pytest.mark.usefixtures("two_gpus")
 @pytest.mark.parametrize("busy", ["sender", "receiver"])
-def test_what_goes_to_another_gpu_waits_for_what_either_was_to_do_before(busy):
-    """The sender has still to make it, or the receiver to read what was in its place."""
+def test_a_transfer_between_gpus_waits_for_earlier_work_of_both(busy):
+    """The sender still has to write the source, or the receiver still has to read the target."""
     one, two = parse_elements("cuda:0,cuda:1")
     words = pack(np.random.default_rng(8).random(1 << 24) < 0.5)
     at_work, rest = (one, two) if busy == "sender" else (two, one)
     first, last = at_work.upload(words), at_work.allocate(len(words), "uint64", 0)
     other = rest.allocate(len(words), "uint64", 0)
     rest.wait()
-    after_a_long_row(at_work, first, last)
+    copy_late(at_work, first, last)
     two.begin_round()
     sent, target = (last, other) if busy == "sender" else (other, first)
     send(one, two, sent, target).receive()
@@ -202,8 +202,8 @@ def test_what_goes_to_another_gpu_waits_for_what_either_was_to_do_before(busy):
 
 
 @pytest.mark.usefixtures("two_gpus")
-def test_the_senders_mark_is_behind_what_it_sent():
-    """By it a run knows that the array may be written to again."""
+def test_the_senders_mark_follows_the_transfer():
+    """After the mark, a run may write to the source again."""
     one, two = parse_elements("cuda:0,cuda:1")
     source, target = one.allocate(1 << 26, "uint32", 7), two.allocate(1 << 26, "uint32", 0)
     for element in (one, two):
@@ -221,7 +221,7 @@ def test_the_senders_mark_is_behind_what_it_sent():
 
 @pytest.mark.usefixtures("two_gpus")
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_gpus_take_from_each_other(dtype):
+def test_gpus_exchange_arrays(dtype):
     one, two = parse_elements("cuda:0,cuda:1")
     values = np.arange(1, 5001).astype(dtype)
     source, target = one.upload(values), two.allocate(5000, dtype, 0)
@@ -235,7 +235,7 @@ def test_gpus_take_from_each_other(dtype):
 # ---- kernels and time --------------------------------------------------------------------------------
 
 
-def test_a_kernel_is_refused_what_it_cannot_read():
+def test_a_wrong_array_argument_is_refused():
     element = parse_elements(["cuda:0"])[0]
     words, halves = element.allocate(2, "uint64", 0), element.allocate(4, "uint32", 0)
     refused = r"bits\.copy, argument out: expected an array of u64 on cuda:0, found ndarray of uint32"
@@ -244,8 +244,8 @@ def test_a_kernel_is_refused_what_it_cannot_read():
     check_it_still_works(element)
 
 
-def test_its_clock_stays_with_the_hosts():
-    """Over more time than what two clocks drift apart in."""
+def test_the_clock_of_a_gpu_follows_the_clock_of_the_host():
+    """The test lasts longer than the clocks need to drift apart."""
     element = parse_elements(["cuda:0"])[0]
     element.begin_timing(concurrent=True)
     for _ in range(4):
@@ -255,7 +255,7 @@ def test_its_clock_stays_with_the_hosts():
         assert began - CLOCKS <= at <= time.perf_counter() + CLOCKS
 
 
-def test_work_shows_in_the_times_of_its_marks():
+def test_marks_measure_the_time_of_kernels():
     element = parse_elements(["cuda:0"])[0]
     words = [element.allocate(1 << 22, "uint64", 0) for _ in range(2)]
     copy = element.kernel("bits.copy")
@@ -270,7 +270,7 @@ def test_work_shows_in_the_times_of_its_marks():
     marks.append(element.mark())
     begin, end, after = element.times(marks)
     took = time.perf_counter() - began
-    # 100 times 32 MiB are read and written: 6.7 GB, at most at some 10 TB/s.
+    # 100 copies read and write 6.7 GB, at most at 10 TB/s.
     assert 0.0005 < end - begin <= took + CLOCKS
     assert 0 <= after - end < end - begin
 
@@ -300,7 +300,7 @@ def test_an_array_larger_than_the_gpu(gpu, length, dtype, fill):
     check_it_still_works(gpu)
 
 
-def test_an_array_larger_than_what_is_left(gpu):
+def test_an_array_larger_than_free_memory(gpu):
     free = gpu.free_bytes()
     with pytest.raises(DeviceOutOfMemory):
         gpu.allocate(free + (1 << 30), "uint8")
@@ -308,9 +308,9 @@ def test_an_array_larger_than_what_is_left(gpu):
     assert gpu.free_bytes() > free // 2
 
 
-def test_memory_is_given_back(gpu):
+def test_memory_is_freed(gpu):
     before = gpu.free_bytes()
-    for _ in range(100):  # 100 GiB, one after another
+    for _ in range(100):  # 100 GiB in sum
         array = gpu.allocate(1 << 30, "uint8", 0)
         del array
     assert gpu.free_bytes() > before - (4 << 30)

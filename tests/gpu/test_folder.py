@@ -1,4 +1,4 @@
-"""A placement on a GPU serves later calls, and comes back from a folder."""
+"""Partitions on a GPU are used by later calls, and are written to and read from a folder."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def graph(request):
 
 
 def edges_of(pg):
-    """The rows of all partitions, in host memory."""
+    """Return the targets of all partitions, in host memory."""
     rows = [edges for partition in pg.partitions for edges in partition.directions]
     elements = [e for e, p in zip(pg.elements, pg.partitions, strict=True) for _ in p.directions]
     targets = [getattr(one.targets, "device_part", one.targets) for one in rows]
     return [element.download(part) for element, part in zip(elements, targets, strict=True)]
 
 
-def test_a_second_call_uses_the_placement_of_the_first(graph):
+def test_a_second_call_uses_the_partitions_of_the_first(graph):
     first = ev.bfs(graph, source=0, on="cuda:0")
     again = ev.bfs(graph, source=1, on="cuda:0")
     assert again.partitioned.partitions is first.partitioned.partitions
@@ -34,7 +34,7 @@ def test_a_second_call_uses_the_placement_of_the_first(graph):
 
 
 @pytest.mark.parametrize("on", SPLITS, ids=",".join)
-def test_a_folder_holds_the_placement(graph, on, tmp_path):
+def test_partitions_are_read_from_a_folder(graph, on, tmp_path):
     cpus = ["cpu:1"] * len(on)
     ev.write_partitioned(ev.partition(graph, on, alpha=0.5 if len(on) > 1 else None), tmp_path / "placed")
     for elements in (on, cpus):

@@ -1,4 +1,4 @@
-"""Partitions that a GPU builds equal those that the host builds."""
+"""Partitions that a GPU builds equal the partitions that the host builds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLACES = [["cuda:0"], ["cuda:0", "cuda:0"], ["cuda:0", "cuda:1"], ["cpu:1", "cud
 
 
 def check(monkeypatch, graph, on, **how):
-    """Compare a placement that GPUs build with a placement that the host builds."""
+    """Compare the partitions that GPUs build with those of the host."""
     placed = []
     build = _Build.finish
     with monkeypatch.context() as noting:
@@ -45,7 +45,7 @@ def test_a_gpu_builds_the_partitions_of_the_host(
     monkeypatch, name, on, directed, directions, policy, weights, pieces
 ):
     if "cuda:1" in on and gpus() < 2:
-        pytest.skip("there is one GPU, and this needs two")
+        pytest.skip("expected two GPUs, found one")
     monkeypatch.setattr(gpu_build, "_PIECE_BYTES", pieces)
     monkeypatch.setattr(gpu_build, "_EDGES_SORTED", pieces)
     graph = graph_of(name, directed=directed, weights=weights)
@@ -54,7 +54,7 @@ def test_a_gpu_builds_the_partitions_of_the_host(
 
 @pytest.mark.parametrize("spec", ["rmat:18", "uniform:18,directed", "grid:500x700", "rmat:17,weights=1..255"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_large_graph_takes_many_pieces(monkeypatch, spec, count):
+def test_a_large_graph_is_built_in_many_pieces(monkeypatch, spec, count):
     monkeypatch.setattr(gpu_build, "_PIECE_BYTES", 1 << 20)
     monkeypatch.setattr(gpu_build, "_EDGES_SORTED", 1 << 20)
     check(monkeypatch, ev.read(spec), ["cuda:0"] * count)

@@ -1,4 +1,4 @@
-"""Groups of GPUs: kernels that wait for each other, many times in a row, and next to trouble."""
+"""Groups of GPUs: kernels that wait for each other, many runs in a row, and failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evener.elements.cuda.launch import Launcher
 from evener.engine.engine import Engine
 from sanitizer_sizes import sized
 
-pytestmark = pytest.mark.skipif(gpus() < 2, reason="there is one GPU, and a group has several")
+pytestmark = pytest.mark.skipif(gpus() < 2, reason="expected two GPUs, found fewer")
 
 driver = import_module("evener.algorithms.bfs.bfs")
 betweenness = import_module("evener.algorithms.betweenness.betweenness")
@@ -36,7 +36,7 @@ def graph():
 def placed(graph):
     pg = ev.partition(graph, ON)
     if Engine(pg, "test").group is None:
-        pytest.skip("these GPUs do not access each other's memory")
+        pytest.skip("expected GPUs that access each other's memory, found none")
     return pg
 
 
@@ -94,7 +94,7 @@ SEARCHED = {
 
 
 def check_betweenness(graph, count=4):
-    """A group finds the centralities that one GPU finds."""
+    """Check that a group gives the centralities of one GPU."""
     sources = sources_of(graph, count)
     expected = ev.betweenness(ev.partition(graph, "cuda:0"), sources=sources)
     found = ev.betweenness(ev.partition(graph, ON), sources=sources)
@@ -103,7 +103,7 @@ def check_betweenness(graph, count=4):
     return found
 
 
-# Each push cost selects the steps: by their edges, only pushes, only pulls.
+# The push cost selects the cheaper step, only pushes, or only pulls.
 @pytest.mark.usefixtures("placed")
 @pytest.mark.parametrize("push_cost", [betweenness.PUSH_COST, 0, 1e9])
 @pytest.mark.parametrize("directed", [True, False])
@@ -125,7 +125,7 @@ def test_betweenness_in_several_launches(monkeypatch, levels, push_cost):
 
 
 def test_betweenness_in_a_row(graph, placed):
-    """Many sources share the arrays of a run."""
+    """All sources use the same arrays."""
     sources = sources_of(graph, sized(200, 20))
     expected = ev.betweenness(ev.partition(graph, "cuda:0"), sources=sources)["centrality"]
     found = ev.betweenness(placed, sources=sources)["centrality"]
@@ -135,7 +135,7 @@ def test_betweenness_in_a_row(graph, placed):
 @pytest.mark.usefixtures("placed")
 @pytest.mark.parametrize("push_cost", [0, 1e9])
 def test_a_group_counts_more_paths_than_float64_can(monkeypatch, push_cost):
-    """Each joint has 4 times as many paths as the joint before, over 2^1024 in the end."""
+    """Each joint has 4 times as many paths as the previous one, and the last over 2^1024."""
     monkeypatch.setattr(betweenness, "PUSH_COST", push_cost)
     src, dst, joints, _ = graphs.diamonds(700, 4)
     graph = ev.Graph.from_edges(src, dst)
@@ -144,7 +144,7 @@ def test_a_group_counts_more_paths_than_float64_can(monkeypatch, push_cost):
 
 
 @pytest.mark.usefixtures("placed")
-def test_a_group_refuses_too_many_paths_beside_too_few():
+def test_a_group_refuses_path_counts_too_far_apart():
     src, dst, _, middles = graphs.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
     graph = ev.Graph.from_edges(np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path]))
@@ -162,7 +162,7 @@ RUNS = {
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_a_silent_gpu(monkeypatch, placed, run):
-    """The GPUs that wait give up, and later runs work."""
+    """The waiting GPUs stop with an error, and later runs work."""
     expected = run(placed)
     launch = Launcher._launch
 

@@ -1,4 +1,4 @@
-"""Joules of a real GPU, where NVML tells them."""
+"""The energy of a real GPU, if NVML measures it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evener.results.energy.meter import Meter
 from sanitizer_sizes import sized
 
 
-def test_a_busy_gpu_takes_some_watts():
+def test_a_busy_gpu_uses_a_plausible_power():
     pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
     placed = ev.partition(ev.read(sized("rmat:16", "rmat:10")), on="cuda:0")
     ev.pagerank(placed, tol=0, max_iter=1)
@@ -22,12 +22,12 @@ def test_a_busy_gpu_takes_some_watts():
     r.energy = meter.energy
     if meter.joules["cuda:0"] is None:
         pytest.skip(f"not measured: {meter.reasons['cuda:0']}")
-    # No GPU of today idles below 5 watts, and none takes 2 kW.
+    # Current GPUs use between 5 W and 2 kW.
     assert 5 < meter.joules["cuda:0"] / meter.energy.seconds < 2000
     assert " per watt" in r.explain()
 
 
-def test_too_short_a_run_is_not_measured():
+def test_a_very_short_run_is_not_measured():
     pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
     with Meter(["cuda:0"]) as meter:
         pass

@@ -1,4 +1,4 @@
-"""GIM-V as MapReduce on GPUs gives the answers of the fused engine on CPUs."""
+"""GIM-V with MapReduce on GPUs equals the fused engine on CPUs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPLITS = ["cuda:0,cuda:0", *(["cuda:0,cuda:1"] if gpus() > 1 else [])]
 
 @pytest.fixture(scope="module")
 def graph():
-    """Hubs with more records than a warp combines, vertices without edges, and weights."""
+    """A weighted graph with hubs of more records than a warp combines, and vertices without edges."""
     source = ev.read("rmat:14,seed=2")
     ends = np.repeat(np.arange(source.n), np.diff(source.offsets.astype(np.int64))), source.targets
     once = ends[0] < ends[1]
@@ -36,7 +36,7 @@ def graph():
     ],
 )
 def test_operator_sets(graph, case, dtype):
-    """Messages of 4 bytes are packed with their keys; others are not. Also in chunks."""
+    """Only messages of 4 bytes are packed with their keys. With 8 MiB, the run uses several chunks."""
     operators = getattr(operator_sets, case)(graph, *([0] if case == "shortest_paths" else []))
     operators["v0"] = np.nan_to_num(operators["v0"], posinf=1e6).astype(dtype)
     if case == "pagerank":

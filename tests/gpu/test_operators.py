@@ -1,4 +1,4 @@
-"""GIM-V on GPUs: operators of users against NetworkX, SciPy and the built-in algorithms, on any split."""
+"""GIM-V on GPUs: user operators, compared with NetworkX, SciPy and the built-in algorithms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def graph():
 
 @pytest.mark.parametrize("case", gimv_cases.CASES)
 def test_known_algorithms(graph, case):
-    """Also on two ranks, a CPU and a GPU."""
+    """Run on one rank, and on two ranks with a CPU and a GPU."""
     for on in SPLITS:
         gimv_cases.check_known(case, *graph, on)
     run_ranks(2, lambda world: gimv_cases.check_known(case, *graph, ("cpu:1", "cuda:0")[world.rank]))
@@ -48,7 +48,7 @@ def test_column_blocks(monkeypatch, spec, on):
         pg = ev.partition(graph, on, policy="high", alpha=0.4 if "," in on else None)
         arguments = operator_sets.pagerank(graph) | {"v0": first, "until": 30}
         value = ev.gimv(pg, **arguments)["value"].astype(np.float64)
-        if not graph.directed:  # no rank is lost except that of vertices without edges
+        if not graph.directed:  # only vertices without edges lose rank
             expected = ev.pagerank(pg, tol=0, max_iter=30)["rank"]
             np.testing.assert_allclose(value / value.sum(), expected, rtol=1e-5, atol=1e-9)
             labels = np.arange(graph.n, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""CPU and GPU compute at the same time, and who is done sends while the other still computes (T13 §4.3)."""
+"""CPU and GPU compute at the same time, and the first to finish sends meanwhile (T13 §4.3)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import evener as ev
 from sanitizer_sizes import TOOL
 
 ITERATIONS = 20
-# One after the other they would have no time in common. On a busy machine one of them may get its turn late.
+# Without overlap the count would be 0. On a busy machine, some supersteps may not overlap.
 SOME = ITERATIONS // 4
 
 
 @pytest.fixture(scope="module")
 def slices():
-    """Those of PageRank where both take some milliseconds: the GPU reads most edges across the bus."""
+    """The slices of PageRank with steps of milliseconds: the GPU reads many edges from host memory."""
     if TOOL:
-        pytest.skip(f"under {TOOL} kernels take other times, and not beside one another")
+        pytest.skip(f"kernels do not overlap under {TOOL}")
     placed = ev.partition(
         ev.read("rmat:20"), "cpu,cuda:0", policy="low", alpha=0.3, gpu_memory="64MiB", directions="in"
     )
@@ -27,7 +27,7 @@ def slices():
 
 
 def in_common(slices, activity, element, other_activity, other):
-    """In how many supersteps the one does this while the other does that."""
+    """Return the number of supersteps in which an activity of each element overlaps."""
     ours = [one for one in slices if (one.element, one.activity) == (element, activity)]
     theirs = [one for one in slices if (one.element, one.activity) == (other, other_activity)]
     both = {
@@ -39,18 +39,17 @@ def in_common(slices, activity, element, other_activity, other):
     return len(both)
 
 
-def test_they_compute_at_the_same_time(slices):
+def test_cpu_and_gpu_compute_at_the_same_time(slices):
     assert in_common(slices, "compute", "cpu", "compute", "cuda:0") >= SOME
 
 
-def test_one_sends_while_the_other_computes(slices):
+def test_one_element_sends_while_the_other_computes(slices):
     from_cpu = in_common(slices, "send", "cpu", "compute", "cuda:0")
     from_gpu = in_common(slices, "send", "cuda:0", "compute", "cpu")
     assert from_cpu + from_gpu >= SOME
 
 
-def test_the_slices_of_one_element_follow_one_another(slices):
-    """Which is what makes the above mean something."""
+def test_the_slices_of_one_element_do_not_overlap(slices):
     for name in ("cpu", "cuda:0"):
         own = sorted((one.begin, one.end) for one in slices if one.element == name)
         begins, ends = np.array(own).T

@@ -1,4 +1,4 @@
-"""An algorithm from outside the package on GPUs: the worked example, and kernels that are wrong."""
+"""An algorithm from outside the package on GPUs: the worked example, and errors of faulty kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kcore():
 
 
 @pytest.mark.parametrize("name", [name for name in graphs.SMALL if name != "empty"])
-def test_core_numbers_are_networkx_whatever_the_split(kcore, name):
+def test_core_numbers_equal_networkx_for_any_split(kcore, name):
     graph, expected = simple(graphs.SMALL[name]())
     alone = kcore(ev.partition(graph, ["cpu:1"])).timeline.supersteps
     turn = cycle(ALPHAS)
@@ -38,7 +38,7 @@ def test_core_numbers_are_networkx_whatever_the_split(kcore, name):
 @pytest.mark.parametrize("on", SPLITS, ids=",".join)
 @pytest.mark.parametrize("name", ["rmat", "uniform", "star"])
 def test_large_graphs(kcore, name, on):
-    """Hubs among them whose edges are cut into pieces."""
+    """Some hubs have edges in several pieces."""
     graph, expected = simple(graphs.LARGE[name]())
     assert kcore(ev.partition(graph, on, policy="low", alpha=0.3))["core"].tolist() == expected
 
@@ -48,7 +48,7 @@ def test_large_graphs(kcore, name, on):
 
 @pytest.fixture
 def engines():
-    """One on a GPU, one on a CPU and a GPU, each in its first superstep."""
+    """An engine on a GPU, and one on a CPU and a GPU, each in its first superstep."""
     graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
     made = [ev.Engine(ev.partition(graph, on, alpha=0.5), "test") for on in SPLITS[::2]]
     for engine in made:
@@ -71,7 +71,7 @@ __global__ void PARALLEL(256) filled(Array<Value> array, Value value, Results<u6
 """
 
 
-def test_types_are_the_drivers_choice(engines, tmp_path):
+def test_a_template_accepts_any_dtype(engines, tmp_path):
     (tmp_path / "own.cu").write_text(FILLED % "first_of_grid() ? array.length : 0")
     kernel = ev.Kernel(cpu=filled, cuda=tmp_path / "own.cu")
     for engine, (dtype, value) in product(engines, [("float32", 0.5), ("uint32", 2**32 - 1), ("int32", -3)]):
@@ -80,14 +80,14 @@ def test_types_are_the_drivers_choice(engines, tmp_path):
         assert all((part == np.array(value, dtype)).all() for part in engine.download(array))
 
 
-def test_the_compilers_words_are_shown(engines, tmp_path):
+def test_compiler_errors_are_shown(engines, tmp_path):
     (tmp_path / "own.cu").write_text(FILLED % "array.size")
     for engine in engines:
         with pytest.raises(DeviceError, match=r'(?s)own\.cu does not compile.*own\.cu\(6\): error.*"size"'):
             engine.compute(ev.Kernel(cpu=filled, cuda=tmp_path / "own.cu"), engine.owned_array("int32"), 1)
 
 
-def test_a_side_or_a_kernel_that_is_missing(engines):
+def test_a_missing_side_or_kernel(engines):
     alone, both = engines
     array = alone.owned_array("int32", 7)
     with pytest.raises(

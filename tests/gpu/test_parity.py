@@ -1,4 +1,4 @@
-"""The parity matrix on GPUs, alone and beside CPUs: one answer, and it is that of the plain reference."""
+"""The parity matrix on GPUs, and on GPUs with CPUs: all answers equal those of the reference."""
 
 from __future__ import annotations
 
@@ -33,15 +33,14 @@ if gpus() > 1:
     SPLITS += [["cuda:0", "cuda:1"], ["cpu:1", "cuda:0", "cuda:1"]]
 
 ALONE = [on for on in SPLITS if on not in MIXED and "cpu:1" not in on]
-# Beside a CPU, whose kernels take half a minute to compile for each type of weights on a bare machine, two
-# types stand for all: whole numbers and others.
-BESIDE_A_CPU = ["int32", "float64"]
+# CPU kernels compile for half a minute per weight dtype, so splits with a CPU use only these.
+WITH_A_CPU = ["int32", "float64"]
 
 everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)
 
 
 def placements(seed):
-    """Every split by two of the policies, those and the shares in turn; one element needs neither."""
+    """Yield every split with two policies and CPU shares in turn; a single element needs one placement."""
     policies, alphas = (islice(cycle(each), seed % len(each), None) for each in (POLICIES, ALPHAS))
     for on in sized(SPLITS, SPLITS[seed % 2 :: 2]):
         for _ in range(sized(2, 1) if len(on) > 1 else 1):
@@ -82,7 +81,7 @@ def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
 
 @parity_cases.searches_at_once
 def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
-    """Show that a GPU takes the same levels in one kernel as the host takes one by one."""
+    """A GPU searches the same levels in one kernel as the host does level by level."""
     parity_cases.check_levels_at_once(monkeypatch, "cuda:0", name, stored, narrow, most, up, broad)
 
 
@@ -122,7 +121,7 @@ def test_generated_graphs(name):
 
 @pytest.fixture(scope="module")
 def heavy():
-    """Some 130 thousand vertices and 3.7 million edges, so that every thread of a GPU has its share."""
+    """About 130,000 vertices and 3.7 million edges give work to every thread of a GPU."""
     graph = generate.rmat(sized(17, 12))
     tails, heads = reference.edges(graph)
     weights = np.random.default_rng(17).random(graph.m)
@@ -138,7 +137,7 @@ def test_a_graph_for_every_thread(heavy, on):
 @pytest.mark.parametrize("on", [["cuda:0"], ["cpu:1", "cuda:0"]], ids=",".join)
 @directions
 def test_a_hub_with_more_edges_than_blocks_have_threads(on, directed):
-    """One row of 300,000 edges: it is cut into many pieces wherever edges are shared out."""
+    """One row of 300,000 edges is cut into many pieces in all kernels over edges."""
     truth = truth_of(graphs.star(sized(300_000, 10_000)), directed=directed)
     truth.check(on=on, policy="low", alpha=None if len(on) == 1 else 0.2)
 
@@ -163,7 +162,7 @@ def test_a_source_alone_in_its_partition(directed):
 
 
 @pytest.mark.parametrize("on", [["cpu:1", "cuda:0"], ["cuda:0", "cpu:1"], ["cuda:0", "cuda:0"]], ids=",".join)
-def test_a_search_that_turns_up_twice(monkeypatch, on):
+def test_a_search_with_two_bottom_up_phases(monkeypatch, on):
     parity_cases.check_a_search_that_turns_up_twice(monkeypatch, on)
 
 
@@ -183,8 +182,8 @@ def test_drawn_graphs(graph, on, policy, alpha, source):
 
 @directions
 @small_graphs
-def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
-    """Some or all of a partition's edges are read across the bus, and some or all rows have prefixes."""
+def test_edges_in_host_memory(monkeypatch, name, directed):
+    """The GPU reads some or all edges from host memory, and some or all rows have prefixes."""
     truth = truth_of(graphs.SMALL[name](), directed=directed)
     keep_on_host(monkeypatch, Tiers(0.4, 3))
     truth.check(on=["cuda:0"])
@@ -195,7 +194,7 @@ def test_edges_that_stay_with_the_host(monkeypatch, name, directed):
 @pytest.mark.parametrize("host_share", [0.4, 1.0])
 @pytest.mark.parametrize("stored", ["undirected", "both"])
 @pytest.mark.parametrize("name", ["two cores", "star", "late hub", "random"])
-def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, host_share):
+def test_levels_at_once_over_edges_in_host_memory(monkeypatch, name, stored, host_share):
     keep_on_host(monkeypatch, Tiers(host_share, 1 << 32))
     parity_cases.check_levels_at_once(
         monkeypatch, "cuda:0", name, stored, narrow=0, most=1024, up=10**6, broad=2
@@ -203,21 +202,21 @@ def test_levels_at_once_over_edges_of_the_host(monkeypatch, name, stored, host_s
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_searches_that_look_up_read_heads(monkeypatch, directed):
-    """Whatever lies in their place in the host's memory: here a vertex that nobody reaches."""
+def test_bottom_up_steps_read_prefixes(monkeypatch, directed):
+    """The prefixes are overwritten in host memory with an unreachable vertex, and must not be read there."""
     tune(monkeypatch, "bfs", narrow=0, alpha=10**6)
     keep_on_host(monkeypatch, Tiers(1.0, 1 << 32))
-    ends, nobody = np.random.default_rng(7).integers(0, 300, (2, 900)), 300
+    ends, unreachable = np.random.default_rng(7).integers(0, 300, (2, 900)), 300
     graph = ev.Graph.from_edges(*ends, directed=directed, n=301)
     pg = ev.partition(graph, "cuda:0")
     edges = pg.partitions[0].in_
     for begin, end in pairwise(pg.elements[0].download(edges.offsets).tolist()):
-        edges.targets.host_part[begin : min(begin + PREFIX_EDGES, end)] = nobody
+        edges.targets.host_part[begin : min(begin + PREFIX_EDGES, end)] = unreachable
     source = int(graph.out_degree().argmax())
     assert (ev.bfs(pg, source=source)["distance"] == reference.bfs(graph, source)[0]).all()
 
 
-# ---- what the matrix does not vary -------------------------------------------------------------------
+# ---- parameters outside the matrix -------------------------------------------------------------------
 
 
 WEIGHTS = ["uint8", "int16", "int32", "int64", "float32", "float64"]
@@ -237,7 +236,7 @@ def test_weights_of_every_type(dtype, directed):
     graph = weighted(dtype, directed=directed)
     assert graph.weights.dtype == dtype
     truth = Truth(graph, int(graph.out_degree().argmax()))
-    for i, on in enumerate(SPLITS if dtype in BESIDE_A_CPU else ALONE):
+    for i, on in enumerate(SPLITS if dtype in WITH_A_CPU else ALONE):
         pg = ev.partition(graph, on, policy=POLICIES[i % 3], alpha=0.4)
         truth.check_sssp(ev.sssp(pg, source=truth.source))
         for rank in ("float32", "float64"):
@@ -247,12 +246,12 @@ def test_weights_of_every_type(dtype, directed):
 @pytest.mark.parametrize("dtype", WEIGHTS)
 @pytest.mark.parametrize("edges_to_sweep", [1, 10**9])
 def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
-    """Where only buckets settle vertices, however many at once, and where every bucket turns to sweeps."""
+    """With one limit only buckets settle vertices, and with the other every bucket starts sweeps."""
     module = import_module("evener.algorithms.sssp.sssp")
     monkeypatch.setattr(module, "EDGES_TO_SWEEP", edges_to_sweep)
     graph = weighted(dtype, directed=True)
     truth = Truth(graph, int(graph.out_degree().argmax()))
-    for on in (["cuda:0"], ["cpu:1", "cuda:0"])[: 1 + (dtype in BESIDE_A_CPU)]:
+    for on in (["cuda:0"], ["cpu:1", "cuda:0"])[: 1 + (dtype in WITH_A_CPU)]:
         pg = ev.partition(graph, on, alpha=0.4)
         for delta, most in ((None, 16), (0.5, 3), (0.5, 1 << 20), (40, 1)):
             tune(monkeypatch, "sssp", buckets=most)
@@ -261,7 +260,7 @@ def test_buckets_and_sweeps_agree(monkeypatch, dtype, edges_to_sweep):
 
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
-    """By hand: a path of 20 edges of length 3 has a bucket of width 2 for each of its vertices."""
+    """On a path of 20 edges of weight 3, each vertex has its own bucket of width 2."""
     module = import_module("evener.algorithms.sssp.sssp")
     tune(monkeypatch, "sssp", buckets=most)
     monkeypatch.setattr(module, "EDGES_TO_SWEEP", 1)
@@ -276,19 +275,19 @@ def test_buckets_are_settled_one_after_the_other(monkeypatch, most):
     ("dtype", "weight"), [("int32", 2**30), ("uint32", 2**32 - 1), ("int64", 2**30), ("int64", 2**40)]
 )
 def test_integers_too_long_for_32_bits(dtype, weight):
-    """Along a path of 40 edges, each of that weight, with a chord of the same that saves one of them."""
+    """A path of 40 edges of this weight, with a chord of the same weight that saves one edge."""
     path = np.arange(40)
     src, dst = np.append(path, 0), np.append(path + 1, 2)
     graph = ev.Graph.from_edges(src, dst, np.full(41, weight).astype(dtype))
     hops = np.array([0, 1, 1, *range(2, 40)])
-    for on in SPLITS if dtype in BESIDE_A_CPU else ALONE:
+    for on in SPLITS if dtype in WITH_A_CPU else ALONE:
         found = ev.sssp(ev.partition(graph, on, alpha=0.5), source=0)
         assert found["distance"].tolist() == (hops * float(weight)).tolist()
         assert found["parent"].tolist() == [0, 0, 0, *range(2, 40)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_ranks_of_either_precision_wherever_jumps_lead(dtype):
+def test_personalized_ranks_of_either_precision(dtype):
     graph = graphs.build(graphs.LARGE["rmat"](), directed=True)
     chances = np.random.default_rng(2).random(graph.n)
     chances[::3] = 0
@@ -302,8 +301,8 @@ def test_ranks_of_either_precision_wherever_jumps_lead(dtype):
 
 
 @everywhere
-def test_it_stops_where_the_reference_does(on):
-    """When the L1 change of one iteration is below the tolerance."""
+def test_pagerank_stops_at_the_tolerance(on):
+    """The run stops when the L1 change of one iteration is below the tolerance."""
     graph = graphs.build(graphs.SMALL["rmat"](), directed=True)
     found = ev.pagerank(ev.partition(graph, on, alpha=0.5), tol=1e-10, dtype="float64")
     expected = reference.pagerank(graph, tol=1e-10)
@@ -322,9 +321,9 @@ def test_it_stops_where_the_reference_does(on):
     ],
 )
 def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, levels):
-    """Over 2^1024 of them; what depends on a joint, its middles share evenly.
+    """There are over 2^1024 paths, and the middles of a joint share its dependencies evenly.
 
-    On several elements, and where no level is narrow, they are pushed or pulled all the way.
+    Several elements, and runs without narrow levels, push or pull every step.
     """
     module = import_module("evener.algorithms.betweenness.betweenness")
     monkeypatch.setattr(module, "PUSH_COST", push_cost)
@@ -341,7 +340,7 @@ def test_more_paths_than_float64_can_count(monkeypatch, on, push_cost, narrow, l
 
 
 @pytest.mark.parametrize("narrow", [-1, 100])
-def test_too_many_paths_beside_too_few_are_refused(monkeypatch, narrow):
+def test_path_counts_too_far_apart_are_refused(monkeypatch, narrow):
     monkeypatch.setattr(import_module("evener.algorithms.betweenness.betweenness"), "NARROW", narrow)
     src, dst, _, middles = graphs.diamonds(950, 4)
     path = 1 + middles.max() + np.arange(2 * 950)
@@ -359,7 +358,7 @@ def test_betweenness_of_all_sources(on):
     np.testing.assert_allclose(found, reference.betweenness(graph), rtol=RELATIVE, atol=1e-12)
 
 
-def test_ids_of_the_graphs_own():
+def test_graphs_with_string_ids():
     names = ["ann", "bob", "cyd", "dan", "eve"]
     graph = ev.Graph.from_edges(["ann", "bob", "dan"], ["bob", "cyd", "eve"], directed=True)
     assert graph.ids.tolist() == names
@@ -379,7 +378,7 @@ def test_giant_trees_that_one_edge_joins(monkeypatch, on, directed, joined):
     parity_cases.check_giants_apart(monkeypatch, on, directed=directed, joined=joined)
 
 
-# ---- again and again ---------------------------------------------------------------------------------
+# ---- repeated runs -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("on", SPLITS[:3], ids=",".join)

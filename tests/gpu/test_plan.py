@@ -1,4 +1,4 @@
-"""A plan of the command line for a graph that does not fit the GPU, and the run that follows it."""
+"""Plans on the command line for a graph that does not fit the GPU, and the runs that follow them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from evener.elements.hardware import GpuFacts, gpu_facts
 from evener.planning import planner, prior
 from evener.planning.observations import observations
 
-# Its 425,856 stored edges take 3.2 MiB with their weights. Besides the vertices a half of them has room.
+# The 425,856 stored edges and their weights need 3.2 MiB. Half of them fit in addition to the vertices.
 GRAPH = "rmat:14,weights=1..255"
 ROOM = "2.5MiB"
-BYTES_AN_EDGE = 8  # of which 4 are its weight
-# Options of a run, and its passes: iterations, or sources.
+BYTES_AN_EDGE = 8  # with a weight of 4 bytes
+# Options of a run, and its number of passes: iterations or sources.
 PASSES = {
     "bfs": ([], 1),
     "sssp": ([], 1),
@@ -25,7 +25,7 @@ PASSES = {
     "pagerank": (["--tol", "0", "--max-iter", "20"], 20),
     "betweenness": (["-k", "4"], 4),
 }
-# By the best placement: thread-seconds of an edge on the CPU, and bytes a second of the GPU and of the bus.
+# For each best placement: CPU seconds per edge and thread, and bytes per second of the GPU and the bus.
 CHOICES = {
     "cpu": (1e-12, GpuFacts(1e6, 1e6)),
     "cuda:0": (1.0, GpuFacts(1e12, 1e11)),
@@ -35,9 +35,9 @@ CHOICES = {
 
 @pytest.fixture
 def make_best(monkeypatch):
-    """Return a function that makes a placement the best by hardware facts; no run is recorded."""
+    """A function that sets hardware facts for which a placement is best, without recorded runs."""
     monkeypatch.setattr(planner, "observations", lambda _: [])
-    monkeypatch.setattr(planner, "gpus", lambda: 1)  # on a machine with several GPUs as well
+    monkeypatch.setattr(planner, "gpus", lambda: 1)  # ignore further GPUs
 
     def choose(best):
         edge, facts = CHOICES[best]
@@ -49,14 +49,14 @@ def make_best(monkeypatch):
 
 @pytest.mark.parametrize("best", CHOICES)
 @pytest.mark.parametrize("algorithm", PASSES)
-def test_a_run_goes_where_its_plan_says(make_best, evener, algorithm, best):
-    """The prediction of the run follows from its real partitions, and is close to that of the plan."""
+def test_a_run_uses_the_placement_of_its_plan(make_best, evener, algorithm, best):
+    """The prediction of the run uses its real partitions, and is close to that of the plan."""
     make_best(best)
     options, passes = PASSES[algorithm]
     planned = json.loads(evener("plan", GRAPH, "--for", algorithm, "--gpu-memory", ROOM, "--json").out)
     assert ",".join(planned["on"]) == best
     done = evener("run", algorithm, GRAPH, "--gpu-memory", ROOM, *options, "--verify", "--json")
-    assert done.status == 0, done.err  # so the answer was verified
+    assert done.status == 0, done.err  # 0 if the answer is correct
     found = json.loads(done.out)["prediction"]
     assert [one["name"] for one in found["elements"]] == planned["on"]
     assert found["seconds"] == pytest.approx(passes * planned["prediction"]["seconds"], rel=0.02)
@@ -76,7 +76,7 @@ def test_a_run_is_compared_with_its_plan(make_best, evener, tmp_path):
     assert "Predicted and measured" in page.read_text(encoding="utf-8")
 
 
-def test_the_planned_shares_are_those_of_the_placed_graph(make_best, evener):
+def test_planned_shares_equal_the_partitions(make_best, evener):
     make_best("cpu,cuda:0")
     planned = json.loads(evener("plan", GRAPH, "--for", "bfs", "--gpu-memory", ROOM, "--json").out)
     where = ["--on", "cpu,cuda:0", "--policy", planned["policy"], "--alpha", planned["alpha"]]
@@ -90,7 +90,7 @@ def test_the_planned_shares_are_those_of_the_placed_graph(make_best, evener):
 
 
 def test_facts_of_a_gpu_are_read_in_milliseconds():
-    """Every GPU that CUDA 13 supports reads its memory with 50 GB/s or more, and the host's with 1 GB/s."""
+    """Every GPU of CUDA 13 reads its memory with at least 50 GB/s, and host memory with 1 GB/s."""
     gpu_facts(0)  # starts the GPU
     hardware.gpu_facts.cache_clear()
     began = time.perf_counter()
@@ -101,7 +101,7 @@ def test_facts_of_a_gpu_are_read_in_milliseconds():
     assert facts != GpuFacts()
 
 
-def test_runs_on_a_gpu_teach_plans(evener, monkeypatch, tmp_path):
+def test_plans_use_recorded_runs_on_a_gpu(evener, monkeypatch, tmp_path):
     monkeypatch.setattr("evener.planning.observations.cache_folder", lambda: tmp_path)
     monkeypatch.setattr(recording, "MIN_SECONDS", 0.0)
     for _ in range(2):  # the first may compile kernels
@@ -115,7 +115,7 @@ def test_runs_on_a_gpu_teach_plans(evener, monkeypatch, tmp_path):
 
 
 def test_a_profile_takes_less_than_half_a_minute(evener, monkeypatch, tmp_path):
-    """Compiling kernels is not counted, so a first profile may take longer."""
+    """The first profile compiles kernels, so the second is timed."""
     monkeypatch.setattr("evener.planning.observations.cache_folder", lambda: tmp_path)
     monkeypatch.setattr(recording, "MIN_SECONDS", 0.010)
     evener("profile")

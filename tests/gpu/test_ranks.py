@@ -1,4 +1,4 @@
-"""Two ranks with one GPU each: every transport between them, and trouble."""
+"""Two ranks with one GPU each: every transport between them, and failures of ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evener.engine.exchange.network import VARIABLE
 from mpi.launcher import evener, finish, launch, mpiexec, start, usable
 
 pytestmark = [
-    pytest.mark.skipif(gpus() < 2, reason="there is one GPU, and this needs two"),
+    pytest.mark.skipif(gpus() < 2, reason="expected two GPUs, found fewer"),
     pytest.mark.skipif(not usable(), reason='no MPI launcher with mpi4py; pip install "evener[mpi]"'),
 ]
 
@@ -50,9 +50,9 @@ def check_parity(transport, *placements):
 
 @pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi"])
 def test_five_algorithms(monkeypatch, transport):
-    """On two GPUs, and on two GPUs with a CPU each, whose routes go through the hosts' memory.
+    """Run on two GPUs, and on two GPUs with a CPU each, whose routes go through host memory.
 
-    By IPC, the kernels of two GPUs run as a group, and those of two GPUs with CPUs do not.
+    With IPC, the kernels of two GPUs run as a group, and those of two GPUs with CPUs do not.
     """
     monkeypatch.setenv(VARIABLE, transport)
     check_parity(transport, "cuda:local", "cpu:1,cuda:local")
@@ -78,14 +78,14 @@ for source in graph.ids[np.random.default_rng(2).choice(reached, 100)].tolist():
 
 @pytest.mark.parametrize("transport", ["ipc", "nccl"])
 def test_many_runs_in_a_row(monkeypatch, transport):
-    """Later runs use the windows, the communicators and the groups of the runs before."""
+    """Later runs use the windows, the communicators and the groups of earlier runs."""
     monkeypatch.setenv(VARIABLE, transport)
     done = mpiexec(2, IN_A_ROW, transport)
     assert done.returncode == 0, done.stderr
 
 
 def test_mpi_on_gpu_memory(monkeypatch):
-    """It works if the MPI library says so, and else the error names the transport."""
+    """It works if the MPI library supports it; otherwise the error names the transport."""
     monkeypatch.setenv(VARIABLE, "mpi-gpu")
     query = "from evener.system.world import current_world as world; print(world().sends_gpu_memory)"
     if "True" in mpiexec(2, query).stdout:
@@ -97,7 +97,7 @@ def test_mpi_on_gpu_memory(monkeypatch):
 
 
 def test_two_ranks_share_a_gpu():
-    """Without a named transport, they use IPC, and a warning names them."""
+    """The ranks use IPC by default, and a warning names them."""
     done = check_parity("ipc", "cuda:0")
     assert "ranks 0 and 1 share the GPU" in done.stderr
 
@@ -135,7 +135,7 @@ if current_world().rank == 0:
 
 
 def started(iterations):
-    """A run, and the process of rank 1, once the run has done 50 iterations."""
+    """Start a run, and return it with the process id of rank 1 after 50 iterations."""
     job = start("-n", 2, sys.executable, "-c", STEADY, iterations)
     return job, int(job.stdout.readline())
 

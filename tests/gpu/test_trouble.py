@@ -1,4 +1,4 @@
-"""GPUs that others fill, that fail in a run, or that are hidden: what is said of it, and who takes over."""
+"""Full, lost and hidden GPUs: the errors, and the elements that run instead."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import evener as ev
 from evener.elements import parse_elements
 from evener.errors import NO_USABLE_GPU, DeviceOutOfMemory
 
-# What others leave of a GPU's memory.
+# Bytes of GPU memory that stay free.
 LEFT = 200 << 20
 
 
 def run_alone(*words, **environment):
-    """Python in a process of its own, without a limit to its memory: CUDA reserves many addresses."""
+    """Run Python in a separate process without a memory limit: CUDA reserves large address ranges."""
     return subprocess.run(
         [sys.executable, *map(str, words)],
         capture_output=True,
@@ -36,17 +36,17 @@ def run_alone(*words, **environment):
 
 @pytest.fixture(scope="module")
 def many_vertices():
-    """Their state alone takes some 400 MiB."""
+    """A graph whose state needs about 400 MiB."""
     return ev.read("uniform:23,edge_factor=1")
 
 
 @pytest.fixture
 def full(tmp_path, monkeypatch):
-    """The first GPU has little memory left."""
+    """Fill the memory of the first GPU up to `LEFT` bytes."""
     if "PYTEST_XDIST_WORKER" in os.environ:
-        pytest.skip("this fills the GPU, which other tests use meanwhile; run it without -n")
+        pytest.skip("this test fills the GPU of other workers; run it without -n")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    parse_elements("cuda:0")  # has CUDA take what it takes for itself
+    parse_elements("cuda:0")  # allocates CUDA's own memory first
     with cupy.cuda.Device(0):
         cupy.get_default_memory_pool().free_all_blocks()
         taken = runtime.malloc(runtime.memGetInfo()[0] - LEFT)
@@ -57,7 +57,7 @@ def full(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("full")
-def test_who_names_a_full_gpu_is_told_what_would_fit(many_vertices):
+def test_the_error_of_a_full_gpu_names_a_placement_that_fits(many_vertices):
     with pytest.raises(
         DeviceOutOfMemory, match=r"^cuda:0 has room for 1\d\d\.\d MiB, but a partition"
     ) as caught:
@@ -70,7 +70,7 @@ def test_who_names_a_full_gpu_is_told_what_would_fit(many_vertices):
 
 
 @pytest.mark.usefixtures("full")
-def test_a_plan_finds_a_placement_beside_a_full_gpu(many_vertices):
+def test_a_plan_avoids_a_full_gpu(many_vertices):
     result = ev.wcc(many_vertices)
     assert [element.name for element in result.partitioned.elements] != ["cuda:0"]
     ev.verify(result)
@@ -86,7 +86,7 @@ __global__ void PARALLEL(256) trap(Array<u32> array, Results<u64> results) {
 }
 """
 
-LOSING_IT = """
+LOSE_THE_GPU = """
 import sys
 import warnings
 from pathlib import Path
@@ -94,7 +94,7 @@ from pathlib import Path
 import evener as ev
 
 
-def told(call, *args, **how):
+def print_error(call, *args, **how):
     try:
         call(*args, **how)
     except ev.DeviceError as error:
@@ -105,13 +105,13 @@ graph = ev.read("rmat:10")
 placed = ev.partition(graph, "cuda:0")
 mixed = ev.partition(graph, "cpu:1,cuda:0", alpha=0.5)
 ev.bfs(mixed, source=1)
-engine = ev.Engine(placed, "losing it")
+engine = ev.Engine(placed, "lost")
 engine.superstep("only")
-told(engine.compute, ev.Kernel(cuda=Path(sys.argv[1]), name="trap"), engine.owned_array("uint32", 0))
-told(ev.bfs, placed, source=1)
-told(ev.bfs, mixed, source=1)
-told(ev.pagerank, graph, on="cuda:0")
-told(ev.wcc, graph, on="cpu:1,cuda:0", policy="random", alpha=0.5)
+print_error(engine.compute, ev.Kernel(cuda=Path(sys.argv[1]), name="trap"), engine.owned_array("uint32", 0))
+print_error(ev.bfs, placed, source=1)
+print_error(ev.bfs, mixed, source=1)
+print_error(ev.pagerank, graph, on="cuda:0")
+print_error(ev.wcc, graph, on="cpu:1,cuda:0", policy="random", alpha=0.5)
 warnings.showwarning = lambda message, *_: print(message)
 result = ev.bfs(graph, source=1)
 ev.verify(result)
@@ -120,9 +120,9 @@ print(*(element.name for element in result.partitioned.elements))
 
 
 def test_a_gpu_that_is_lost_in_the_middle_of_a_run(tmp_path):
-    """From then on CUDA answers every call of the process with the failure, whoever makes it."""
+    """After the failure, CUDA refuses every call of the process with the same error."""
     (tmp_path / "trap.cu").write_text(TRAP)
-    done = run_alone("-c", LOSING_IT, tmp_path / "trap.cu", XDG_CACHE_HOME=str(tmp_path))
+    done = run_alone("-c", LOSE_THE_GPU, tmp_path / "trap.cu", XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr
     *lost, instead, element = done.stdout.splitlines()
     sentence = (
@@ -139,7 +139,7 @@ def test_a_gpu_that_is_lost_in_the_middle_of_a_run(tmp_path):
 # ---- hidden --------------------------------------------------------------------------------------------
 
 
-def test_where_every_gpu_is_hidden():
+def test_all_gpus_are_hidden():
     why = 'the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES is ""; unset it or name a GPU'
     words = ("-m", "evener", "run", "bfs", "rmat:6", "--verify")
     done = run_alone(*words, CUDA_VISIBLE_DEVICES="")

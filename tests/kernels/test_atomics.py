@@ -1,4 +1,4 @@
-"""Atomic updates: each alone against NumPy, then all threads on the same few elements."""
+"""Atomic updates on one thread, and on many threads that update the same few elements."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def swap(array, expected, desired):
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "uint64", "int32", "int64", "float32", "float64"])
-def test_add_and_min_give_what_was_there(dtype):
+def test_add_and_min_return_the_old_value(dtype):
     array = np.array([5, 9, 7], dtype)
     assert one_of_each(array, array.dtype.type(4)) == (5, 9)
     assert array.tolist() == [9, 4, 7]
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "uint64", "int32", "int64"])
-def test_max_or_and_give_what_was_there(dtype):
+def test_max_or_and_return_the_old_value(dtype):
     array = np.array([5, 9, 12], dtype)
     assert one_of_each_whole(array, array.dtype.type(6)) == (5, 9, 12)
     assert array.tolist() == [6, 15, 4]
 
 
 @pytest.mark.parametrize(("dtype", "low", "high"), [("int32", -1, 1), ("uint32", 1, 2**32 - 1)])
-def test_order_is_that_of_the_type(dtype, low, high):
+def test_min_and_max_compare_by_type(dtype, low, high):
     array = np.array([low, high, 0], dtype)
     one_of_each_whole(array, array.dtype.type(high))
     assert array[0] == high
@@ -79,7 +79,7 @@ def crowd(count, least, most, seen, sums, wins):
             atomics.fetch_add(wins, np.uint64(0), np.uint64(1))
 
 
-def test_threads_that_meet_lose_nothing():
+def test_concurrent_updates_lose_nothing():
     places = np.arange(ROUNDS) % MEETING_PLACES
     for _ in range(5):
         count, sums = np.zeros(MEETING_PLACES, np.uint64), np.zeros(MEETING_PLACES)
@@ -90,7 +90,7 @@ def test_threads_that_meet_lose_nothing():
         assert (sums == 2 * np.bincount(places)).all()
         assert most.tolist() == [np.flatnonzero(places == p).max() for p in range(MEETING_PLACES)]
         assert least.tolist() == [ROUNDS - np.flatnonzero(places == p).max() for p in range(MEETING_PLACES)]
-        assert wins[0] == 64_000  # each of the bits is won once
+        assert wins[0] == 64_000  # the first thread to set a bit wins it
 
 
 @parallel
@@ -103,7 +103,7 @@ def climb(array, wins):
         wins[i] = before
 
 
-def test_every_swap_is_won_once():
+def test_every_concurrent_swap_is_won_once():
     array, wins = np.zeros(1, np.uint64), np.zeros(ROUNDS, np.uint64)
     climb(array, wins)
     assert array[0] == ROUNDS

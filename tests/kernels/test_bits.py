@@ -1,4 +1,4 @@
-"""Bitmaps against one boolean a vertex."""
+"""Bitmaps, compared with arrays of booleans."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_is_set(drawn):
 
 @given(st.integers(0, 2**64 - 1), st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**64 - 1])))
 def test_extract_bits(word, mask):
-    """The bits under the mask, lowest first, read as a number."""
+    """`extract_bits` returns the bits under the mask as a number, lowest bit first."""
     chosen = [word >> i & 1 for i in range(64) if mask >> i & 1]
     expected = sum(bit << place for place, bit in enumerate(chosen))
     assert extract_both_ways(np.uint64(word), np.uint64(mask)) == (expected, expected)

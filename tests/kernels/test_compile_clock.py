@@ -1,4 +1,4 @@
-"""The clock of compile time: it separates this time from a run's own, and counts each second once."""
+"""The compile clock: it measures compile time apart from run time, and counts each second once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_compiling_counts_and_calling_does_not():
     assert compile_seconds() == before
 
 
-def test_garbage_collection_pauses_and_goes_on_as_before():
+def test_garbage_collection_pauses_while_compiling():
     for collects in (True, False):
         (gc.enable if collects else gc.disable)()
         try:
@@ -50,12 +50,12 @@ def test_concurrent_compilation_counts_once():
         within = compile_seconds() - before
     for thread in threads:
         thread.join()
-    # Counted once for each thread, it would be a second.
+    # If each thread were counted, the sum would be a second.
     assert 0.2 <= within <= compile_seconds() - before <= time.perf_counter() - began
 
 
 def test_a_run_records_its_compile_time():
-    """The first with this type of weights compiles, or loads; the second does neither."""
+    """The first run with weights of this dtype compiles or loads kernels; the second does neither."""
     graph = ev.Graph.from_edges([0, 1], [1, 2], weights=[1, 2])
     placed = ev.partition(graph, "cpu:1")
     first, second = (ev.sssp(placed, source=0) for _ in range(2))
@@ -65,15 +65,15 @@ def test_a_run_records_its_compile_time():
 
 
 @pytest.mark.parametrize(
-    ("ready", "told"), [(0.0, False), (0.04, False), (0.5, True), (1.0, False), (1.1, False)]
+    ("seconds", "reported"), [(0.0, False), (0.04, False), (0.5, True), (1.0, False), (1.1, False)]
 )
-def test_a_large_share_of_a_run_is_reported(ready, told):
+def test_a_large_share_of_a_run_is_reported(seconds, reported):
     result = ev.bfs(ev.Graph.from_edges([0, 1], [1, 2]), source=0, on="cpu:1")
-    result.seconds, result.edges, result.timeline.compile_seconds = 1.0, 1000, ready
+    result.seconds, result.edges, result.timeline.compile_seconds = 1.0, 1000, seconds
     sentence = "This includes 500 ms for loading or compiling kernels"
-    assert (sentence in result.explain()) == told
-    assert ("for loading or compiling kernels" in result.explain()) == told
-    assert ("without it: 2 k traversed edges/s." in result.explain()) == told
+    assert (sentence in result.explain()) == reported
+    assert ("for loading or compiling kernels" in result.explain()) == reported
+    assert ("without it: 2 k traversed edges/s." in result.explain()) == reported
 
 
 def test_one_line_says_that_kernels_are_compiled(tmp_path, apart):

@@ -1,6 +1,6 @@
-"""The CUDA kernels as far as they can be tested without a GPU: what they declare, and that they compile.
+"""Declarations and compilation of CUDA kernels, without a GPU.
 
-CuPy and NVRTC come with the test extra, so that this runs everywhere.
+The test extra installs CuPy and NVRTC.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernel_inventory import kernels
 
 
 class Nowhere:
-    """In the place of a GPU: kernels are declared, and none is run."""
+    """A GPU for launchers that check declarations and run no kernel."""
 
 
 FOLDER = source._FOLDER
@@ -36,56 +36,56 @@ FILES = sorted(
     if path.parent.name != "programs"  # linked with operators: tests/programs/test_gpu_operators.py
 )
 DECLARED = {f"{file}.{name}": one for file in FILES for name, one in source.declarations(file).items()}
-# Kernels of a group of GPUs do what the engine does on other elements, and have no twin.
+# Kernels of a group of GPUs have no twin: the engine does their work on other elements.
 TWINS = {name: one for name, one in DECLARED.items() if all(p.kind != "Group" for p in one.parameters)}
 CPU = kernels()
-# Parameter types with an element type, which is the array's dtype.
+# Parameter kinds with an element type.
 ARRAYS = {"Array", "Tiered"}
 
 every_file = pytest.mark.parametrize("file", FILES)
 
 
 def given(declaration):
-    """The parameters that are a CPU kernel's as well."""
+    """Return the parameters that the CPU kernel also has."""
     return [p for p in declaration.parameters if p.kind not in launch._FILLED]
 
 
-# ---- what is declared --------------------------------------------------------------------------------
+# ---- declarations ------------------------------------------------------------------------------------
 
 
-def test_every_kernel_that_may_be_asked_for_has_its_twin():
+def test_every_kernel_has_a_cpu_twin():
     assert set(TWINS) == set(CPU)
 
 
-def test_kernels_of_a_group_run_for_a_group_only():
+def test_kernels_without_a_twin_are_in_group_files():
     assert {kernel.rpartition(".")[0].rpartition(":")[2] for kernel in set(DECLARED) - set(TWINS)} == {
         "group"
     }
 
 
-def check_twins_take_the_same_arguments(kernel):
+def check_twins_have_equal_parameters(kernel):
     assert [p.name for p in given(DECLARED[kernel])] == list(
         inspect.signature(CPU[kernel].py_func).parameters
     )
 
 
-def check_twins_return_as_many_numbers(kernel):
+def check_twins_return_equally_many_values(kernel):
     (function,) = ast.parse(textwrap.dedent(inspect.getsource(CPU[kernel].py_func))).body
     answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
-    answers = [answer for answer in answers if not isinstance(answer, ast.Call)]  # another kernel's own
+    answers = [answer for answer in answers if not isinstance(answer, ast.Call)]  # calls of other kernels
     counts = {len(a.elts) if isinstance(a, ast.Tuple) else int(a is not None) for a in answers} or {0}
     votes = [len(p.of) for p in DECLARED[kernel].parameters if p.kind == "Results"] or [0]
     assert counts == set(votes)
 
 
-def check_what_the_launcher_fills_in_comes_last(kernel):
+def check_parameters_of_the_launcher_come_last(kernel):
     parameters = list(DECLARED[kernel].parameters)
     assert parameters[: len(given(DECLARED[kernel]))] == given(DECLARED[kernel])
     filled = [p.kind for p in parameters if p.kind in launch._FILLED]
     assert len(filled) == len(set(filled))
 
 
-def check_every_parameter_is_of_a_type_that_can_be_passed(kernel):
+def check_every_parameter_has_a_supported_type(kernel):
     declaration = DECLARED[kernel]
     scalars = {*source.SCALARS, *declaration.types}
     for parameter in given(declaration):
@@ -95,7 +95,7 @@ def check_every_parameter_is_of_a_type_that_can_be_passed(kernel):
         else:
             assert parameter.kind in {"Bits", *scalars}
             assert parameter.of == ()
-    # The launcher sees each template parameter in an array's dtype.
+    # The launcher derives each template parameter from the dtype of an array.
     arrays = {parameter.of[0] for parameter in given(declaration) if parameter.kind in ARRAYS}
     assert set(declaration.types) <= arrays
     launch.Launcher(Nowhere(), kernel.rpartition(".")[0], declaration)
@@ -104,10 +104,10 @@ def check_every_parameter_is_of_a_type_that_can_be_passed(kernel):
 @pytest.mark.parametrize(
     "check",
     [
-        check_twins_take_the_same_arguments,
-        check_twins_return_as_many_numbers,
-        check_what_the_launcher_fills_in_comes_last,
-        check_every_parameter_is_of_a_type_that_can_be_passed,
+        check_twins_have_equal_parameters,
+        check_twins_return_equally_many_values,
+        check_parameters_of_the_launcher_come_last,
+        check_every_parameter_has_a_supported_type,
     ],
     ids=lambda check: check.__name__[6:],
 )
@@ -117,7 +117,7 @@ def test_every_declaration(check):
 
 
 def as_written(file):
-    """The kernels of a file with their parameter lists, found by their brackets."""
+    """Return the kernels of a file with their parameter lists, found by matching brackets."""
     text = re.sub(
         r"//[^\n]*|\bSERIAL\b|\b(?:PARALLEL|BLOCK)\([\d, ]+\)", "", source.path_of(file).read_text()
     )
@@ -143,17 +143,17 @@ def test_every_kernel_and_parameter_is_read(file):
         assert [p.kind for p in declaration.parameters] == [one.split()[-2] for one in listed]
 
 
-# ---- they compile ------------------------------------------------------------------------------------
+# ---- compilation -------------------------------------------------------------------------------------
 
 INTEGERS = ["u8", "u16", "u32", "u64"]
 TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"], "Word": INTEGERS}
 WEIGHTS = [*INTEGERS, "float", "double"]
-# Distances are integers only where weights are. Of integers, the longest gives distances in floating point.
+# Pairs of distances and weights: 64-bit integer weights give floating-point distances.
 DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], ["u64", "float", "double"])]
 
 
 def combinations(types):
-    """The types that the algorithms give a kernel's template parameters."""
+    """Return the types that the algorithms use for the template parameters of a kernel."""
     if set(types) <= {"Distance", "Weight"} and types:
         pairs = [dict(zip(("Distance", "Weight"), pair, strict=True)) for pair in DISTANCES]
         return list({tuple(pair[t] for t in types): {t: pair[t] for t in types} for pair in pairs}.values())
@@ -163,7 +163,7 @@ def combinations(types):
 
 
 def compilations():
-    """Each combination for the H200, and one of each kind for an older or a newer architecture in turn."""
+    """Yield each combination for sm_90, and the first of each kind for sm_80 or sm_100 in turn."""
     other = cycle(["sm_80", "sm_100"])
     for file in FILES:
         for types in sorted({tuple(sorted(one.types)) for one in source.declarations(file).values()}):
@@ -192,7 +192,7 @@ def test_compiles(file, types, arch):
 
 
 @pytest.mark.usefixtures("empty_cache")
-def test_what_nvrtc_has_no_machine_code_for_is_compiled_to_ptx():
+def test_unknown_architectures_are_compiled_to_ptx():
     binary = compiling.compiled("bits", {}, "compute_90")
     assert re.search(rb"\.target sm_90\b", binary.code)
     for name in binary.names.values():
@@ -203,7 +203,7 @@ def test_what_nvrtc_has_no_machine_code_for_is_compiled_to_ptx():
     ("capability", "target"),
     [("75", "sm_75"), ("90", "sm_90"), ("91", "compute_90"), ("101", "compute_100"), ("999", "compute_120")],
 )
-def test_the_architecture_is_the_gpus_own_or_the_next_older(monkeypatch, capability, target):
+def test_the_target_is_the_architecture_of_the_gpu_or_an_older_one(monkeypatch, capability, target):
     monkeypatch.setattr(nvrtc, "getSupportedArchs", lambda: [120, 75, 80, 90, 100])
     assert compiling.architecture(capability) == target
 
@@ -214,12 +214,12 @@ def test_gpus_older_than_the_toolkit_are_refused(monkeypatch):
         compiling.architecture("70")
 
 
-# ---- errors, and what is kept ------------------------------------------------------------------------
+# ---- errors and the cache ----------------------------------------------------------------------------
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The sources in a folder of their own, where they can be changed; call `forget` after that."""
+    """A copy of the sources that tests may change; call `forget` after a change."""
     copy = tmp_path / "sources"
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     monkeypatch.setattr(source, "_FOLDER", copy)
@@ -253,7 +253,7 @@ def kept(tmp_path):
     return sorted(path for path in (tmp_path / "cache").rglob("*") if path.is_file())
 
 
-def test_an_error_names_its_file_and_says_what_nvrtc_says(folder):
+def test_an_error_has_the_file_and_the_message_of_nvrtc(folder):
     (folder / "broken.cu").write_text(
         '// A comment.\n#include "common.cuh"\n\n'
         "__global__ void PARALLEL(256) oops(Bits words, u64 n) {\n    words.half(0) = no_such_name;\n}\n"
@@ -277,7 +277,7 @@ def test_an_error_in_a_header_names_the_header(folder):
         compiling.compiled("bits", {}, "sm_90")
 
 
-def test_an_error_is_not_kept(folder, tmp_path, runs):
+def test_errors_are_not_cached(folder, tmp_path, runs):
     (folder / "broken.cu").write_text("__global__ void SERIAL oops(u64 n) { nonsense }\n")
     for count in (1, 2):
         with pytest.raises(DeviceError):
@@ -287,7 +287,7 @@ def test_an_error_is_not_kept(folder, tmp_path, runs):
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_second_time_nothing_is_compiled(tmp_path, runs):
+def test_the_second_call_reads_the_cache(tmp_path, runs):
     first = compiling.compiled("bits", {}, "sm_90")
     assert len(runs) == 1
     assert compiling.compiled("bits", {}, "sm_90") == first
@@ -325,7 +325,7 @@ def test_another_nvrtc_gives_another_entry(tmp_path, runs, monkeypatch):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("place", ["a file", "/proc/evener"])
-def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, runs, monkeypatch, place):
+def test_without_a_writable_cache_each_call_compiles(tmp_path, runs, monkeypatch, place):
     if place == "a file":
         (tmp_path / "taken").write_text("not a folder")
         place = tmp_path / "taken"
@@ -336,8 +336,8 @@ def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, runs, monk
 
 
 @pytest.mark.usefixtures("folder")
-def test_without_a_home_directory_nothing_is_kept_or_looked_for(tmp_path, runs, monkeypatch):
-    """Least of all where others can write."""
+def test_without_a_home_directory_there_is_no_cache(tmp_path, runs, monkeypatch):
+    """The temporary folder, where other users can write, is not used."""
 
     def nowhere():
         raise RuntimeError("Could not determine home directory.")
@@ -354,7 +354,7 @@ def test_without_a_home_directory_nothing_is_kept_or_looked_for(tmp_path, runs, 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-def test_keeping_that_is_broken_off_leaves_nothing_behind(tmp_path, monkeypatch, error):
+def test_an_interrupted_write_leaves_no_file(tmp_path, monkeypatch, error):
     def broken_off(*_):
         raise error
 
@@ -366,7 +366,7 @@ def test_keeping_that_is_broken_off_leaves_nothing_behind(tmp_path, monkeypatch,
 
 
 CORRUPT = {
-    "empty": lambda whole: b"",  # noqa: ARG005 - some ignore the entry
+    "empty": lambda whole: b"",  # noqa: ARG005 - some entries ignore `whole`
     "not ours": lambda whole: b"\x7fELF\xff\xfe" * 20,  # noqa: ARG005
     "cut in its first line": lambda whole: whole[:10],
     "a line of something else": lambda whole: b"[1, 2]\n" + whole.partition(b"\n")[2],
@@ -378,7 +378,7 @@ CORRUPT = {
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("harm", CORRUPT)
-def test_an_entry_that_has_suffered_is_made_anew(tmp_path, runs, harm):
+def test_a_corrupt_entry_is_replaced(tmp_path, runs, harm):
     whole = compiling.compiled("bits", {}, "sm_90")
     (entry,) = kept(tmp_path)
     entry.write_bytes(CORRUPT[harm](entry.read_bytes()))
@@ -389,7 +389,7 @@ def test_an_entry_that_has_suffered_is_made_anew(tmp_path, runs, harm):
 
 
 @pytest.mark.usefixtures("folder")
-def test_an_entry_that_is_a_folder_is_survived(tmp_path):
+def test_a_folder_in_place_of_an_entry(tmp_path):
     whole = compiling.compiled("bits", {}, "sm_90")
     (entry,) = kept(tmp_path)
     entry.unlink()
@@ -398,8 +398,8 @@ def test_an_entry_that_is_a_folder_is_survived(tmp_path):
 
 
 @pytest.mark.usefixtures("folder")
-def test_nothing_is_left_of_an_entry_that_could_not_be_written(tmp_path, monkeypatch):
-    """The disk is full when the entry is put in its place."""
+def test_a_failed_write_leaves_no_file(tmp_path, monkeypatch):
+    """The disk is full when the entry is moved to its final name."""
     first = compiling.compiled("bits", {}, "sm_90")
     (entry,) = kept(tmp_path)
     entry.unlink()
@@ -412,7 +412,7 @@ def test_nothing_is_left_of_an_entry_that_could_not_be_written(tmp_path, monkeyp
     assert kept(tmp_path) == []
 
 
-def test_no_nvrtc_is_told_in_a_sentence(monkeypatch):
+def test_a_missing_nvrtc_is_an_error(monkeypatch):
     def absent():
         raise RuntimeError("Failed to load libnvrtc.so.13\nand so on")
 
@@ -421,7 +421,7 @@ def test_no_nvrtc_is_told_in_a_sentence(monkeypatch):
         compiling.compiled("bits", {}, "sm_90")
 
 
-def test_an_entry_is_named_after_what_it_is_of(folder, tmp_path):
+def test_the_name_of_an_entry(folder, tmp_path):
     binary = compiling.compiled("bits", {}, "sm_90")
     (entry,) = kept(tmp_path)
     assert entry.name.startswith("bits-sm_90-")

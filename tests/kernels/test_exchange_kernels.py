@@ -1,4 +1,4 @@
-"""Each exchange kernel against its NumPy twin, on routes that begin anywhere in a word they share."""
+"""Exchange kernels, compared with NumPy, on routes that begin anywhere in a shared word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evener.testing.bitmaps import pack, unpack
 
 
 class Boundary(NamedTuple):
-    """A route and both sides' state: plain booleans for flags, as the twins have them."""
+    """A route and the state of both sides, with arrays of booleans for flags."""
 
     index: np.ndarray
     begin: int
@@ -40,7 +40,7 @@ class Boundary(NamedTuple):
         return self.begin, pack(held), before
 
     def after(self, kernel, *names, route=None):
-        """Run a kernel on copies of the named arrays; what became of them, and its answer."""
+        """Run a kernel on copies of the named arrays, and return the copies and the kernel's value."""
         arrays = [getattr(self, name) for name in names]
         given = [pack(a) if a.dtype == bool else a.copy() for a in arrays]
         answer = kernel(*(route or self.by_index), *given)
@@ -64,7 +64,7 @@ def drawn_boundary(rng, k, *, begin, tail, spread, share, dtype):
 
 @st.composite
 def boundaries(draw, dtypes=("float32", "float64", "uint32")):
-    """Routes of every length about a word, with owned vertices before and other routes behind them."""
+    """Draw routes of lengths near a word, with owned vertices before and other routes after them."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     return drawn_boundary(
         rng,
@@ -78,7 +78,7 @@ def boundaries(draw, dtypes=("float32", "float64", "uint32")):
 
 
 def long_boundary(share):
-    """Long enough to be cut for many threads, in values (2^13) and in words (2^7) alike."""
+    """Return a route for several threads, both in values (2^13 a thread) and in words (2^7)."""
     rng = np.random.default_rng(11)
     return drawn_boundary(rng, 50_001, begin=37, tail=91, spread=33_333, share=share, dtype="float64")
 
@@ -208,20 +208,20 @@ def test_routes_of_any_shape(check, b):
 
 @every_kernel
 def test_routes_for_many_threads(check):
-    """Show that the pieces of several threads meet without a gap. The other tests have one piece."""
+    """The pieces of several threads meet without a gap; other tests have one piece."""
     for share in (0.0, 0.01, 0.7, 1.0):
         check(long_boundary(share))
 
 
-def test_infinity_is_lowered_and_never_lowers():
+def test_push_min_with_infinity():
     index = np.arange(4, dtype=np.uint32)
     mirrored, owned = np.array([np.inf, 1, np.inf, 3]), np.array([np.inf, np.inf, 2, 2])
     exchange.push_min(index, 0, mirrored, owned)
     assert owned.tolist() == [np.inf, 1, 2, 2]
 
 
-def test_two_owners_empty_one_holders_words_at_the_same_time():
-    """Their routes lie side by side in the holder's bitmap and share its words."""
+def test_two_owners_clear_the_words_of_one_holder_concurrently():
+    """The routes of both owners are adjacent in the holder's bitmap and share a word."""
     for seed in range(200):
         rng = np.random.default_rng(seed)
         k = int(rng.integers(1, 40))

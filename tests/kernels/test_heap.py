@@ -1,4 +1,4 @@
-"""The heap of the shortest paths' narrow frontier, against Python's own."""
+"""The heap of Dijkstra's algorithm, compared with Python's `heapq`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evener.kernels.cpu.heap import drop_first, push
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.float64])
 @given(steps=st.lists(st.one_of(st.none(), st.integers(0, 20)), max_size=60))
-def test_the_least_is_first_whatever_comes_and_goes(dtype, steps):
+def test_the_least_key_is_first_after_any_steps(dtype, steps):
     keys, vertices = np.empty(61, dtype), np.empty(61, np.uint32)
     expected: list[int] = []
     for vertex, key in enumerate(steps):
@@ -34,8 +34,8 @@ def test_the_least_is_first_whatever_comes_and_goes(dtype, steps):
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.float64])
 @pytest.mark.parametrize("count", [2, 7, 64, 500])
-def test_what_was_put_in_comes_out_in_order(dtype, count):
-    """So many at once that a heap has several levels."""
+def test_keys_come_out_in_order(dtype, count):
+    """The heap has several levels."""
     keys, vertices = np.empty(count, dtype), np.empty(count, np.uint32)
     drawn = np.random.default_rng(count).permutation(count)
     for held, key in enumerate(drawn):

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, that nothing breaks where they cannot be, and who may call them when."""
+"""The cache of compiled kernels, forked processes, and threads that call kernels at the same time."""
 
 from __future__ import annotations
 
@@ -21,37 +21,36 @@ def unset(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("unset")
-def test_kept_beside_the_source(tmp_path):
+def test_cached_in_the_source_folder(tmp_path):
     assert can_cache(tmp_path, writable=lambda path: path == tmp_path)
 
 
 @pytest.mark.usefixtures("unset")
-def test_kept_in_the_users_cache_folder_that_is_yet_to_be_made(tmp_path):
+def test_cached_in_the_users_cache_folder_even_if_it_is_missing(tmp_path):
     assert can_cache(tmp_path / "package", writable=lambda path: path == tmp_path)
 
 
-def test_kept_where_numba_was_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+def test_cached_in_numbas_cache_dir(monkeypatch, tmp_path):
     place = tmp_path / "yet" / "to be made"
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(place))
     assert can_cache(tmp_path / "package", writable=lambda path: path == tmp_path)
 
 
 @pytest.mark.usefixtures("unset")
-def test_not_kept_where_numba_was_told_but_cannot_write(monkeypatch, tmp_path):
+def test_not_cached_if_numbas_cache_dir_is_not_writable(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     assert not can_cache(tmp_path, writable=lambda _: False)
 
 
 @pytest.mark.usefixtures("unset")
-def test_not_kept_where_nothing_can_be_written(tmp_path):
+def test_not_cached_if_no_folder_is_writable(tmp_path):
     assert not can_cache(tmp_path, writable=lambda _: False)
 
 
 @pytest.mark.usefixtures("unset")
 @pytest.mark.parametrize("named", ["", "relative"])
-def test_not_kept_in_the_working_directory(tmp_path, monkeypatch, named):
-    """Where Numba would lay down what an empty or relative name says."""
+def test_not_cached_in_the_working_directory(tmp_path, monkeypatch, named):
+    """Numba would write to the working directory if XDG_CACHE_HOME is empty or relative."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", named)
     monkeypatch.chdir(tmp_path)
@@ -59,14 +58,14 @@ def test_not_kept_in_the_working_directory(tmp_path, monkeypatch, named):
 
 
 @pytest.mark.usefixtures("unset")
-def test_kept_beside_the_source_alone_where_there_is_no_home_directory(tmp_path, monkeypatch):
+def test_cached_only_in_the_source_folder_without_a_home_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(jit, "cache_folder", lambda: None)
     assert can_cache(tmp_path, writable=lambda path: path == tmp_path)
     assert not can_cache(Path("/package"), writable=lambda path: path == tmp_path)
 
 
-def test_kernels_need_no_place_to_be_kept():
-    """A read-only system: Numba refuses every place, and all kernels are imported and compile."""
+def test_kernels_need_no_cache():
+    """On a read-only system, Numba refuses every cache folder, but kernels are imported and compile."""
     program = (
         "import os, pkgutil; os.access = lambda *args, **kwargs: False\n"
         "from importlib import import_module\n"
@@ -107,9 +106,9 @@ def test_forked_children_run_before_and_after_the_parent_has_started_threads():
     assert done.stdout == 2 * "[[0, 1, 2], [0, 1, 2]]\n", done.stderr
 
 
-# ---- threads that call kernels together --------------------------------------------------------------
+# ---- concurrent threads ------------------------------------------------------------------------------
 
-# Two elements, and two threads that build and place graphs, all at once where nothing makes them wait.
+# Two threads build and partition graphs, each on two elements, at the same time.
 TOGETHER = """
 from concurrent.futures import ThreadPoolExecutor
 import evener as ev
@@ -148,13 +147,13 @@ WORK_QUEUE = "import numba; numba.config.THREADING_LAYER = 'workqueue'"
     ["", "; numba.get_num_threads()", "; numba.get_num_threads(); numba.config.THREADING_LAYER = 'default'"],
     ids=["chosen", "launched", "launched by default"],
 )
-def test_threads_take_turns_where_the_program_has_taken_a_work_queue(then):
+def test_threads_take_turns_with_the_workqueue_layer(then):
     done = run_alone(WORK_QUEUE + then + TOGETHER, without="NUMBA_THREADING_LAYER")
     assert done.stdout == "False workqueue\n", done.stderr
 
 
-def test_kernels_call_one_another_where_threads_take_turns():
-    """A search inside one kernel calls others, which have had their turn."""
+def test_kernels_call_kernels_with_the_workqueue_layer():
+    """The kernels of a search call other kernels, which need no turn of their own."""
     search = "ev.bfs(ev.read('grid:3x3'), source=0)['distance'].tolist()"
     program = f"{WORK_QUEUE}\nimport evener as ev\nprint({search}, numba.threading_layer())"
     done = run_alone(program, without="NUMBA_THREADING_LAYER")

@@ -1,4 +1,4 @@
-"""Each kernel of messages against its NumPy twin, on mirrors that begin and end anywhere in a word."""
+"""Message kernels, compared with NumPy, on mirrors that begin and end anywhere in a word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evener.testing.bitmaps import pack, unpack
 
 
 class Mirrors(NamedTuple):
-    """Some of a holder's vertices in a row, their values and flags, and a message about them."""
+    """A contiguous range of a holder's vertices, their values and flags, and a received message."""
 
     begin: int
     count: int
@@ -46,7 +46,7 @@ EDGES = [0, 1, 63, 64, 65, 127, 128, 129, 192]
 
 @st.composite
 def mirrors(draw):
-    """None, some or all of a holder's vertices, from and to the edges of words above all."""
+    """Draw a range of a holder's vertices, often from or to the boundary of a word."""
     return drawn_mirrors(
         np.random.default_rng(draw(st.integers(0, 2**32))),
         draw(st.one_of(st.sampled_from(EDGES), st.integers(0, 200))),
@@ -58,12 +58,12 @@ def mirrors(draw):
 
 
 def many_mirrors(share):
-    """Enough to be cut for many threads, in values (2^13) and in words (2^7) alike."""
+    """Return mirrors for several threads, both in values (2^13 a thread) and in words (2^7)."""
     return drawn_mirrors(np.random.default_rng(11), 50_001, begin=37, tail=91, share=share, dtype="float64")
 
 
 def words_of_noise(count):
-    """A bitmap for `count` flags, as it is before anything has been written to it."""
+    """Return a bitmap for `count` flags with arbitrary content."""
     return np.full((count + 63) // 64, 0xA5A5A5A5A5A5A5A5, np.uint64)
 
 
@@ -73,13 +73,13 @@ def check_take_bits(m):
     expected = m.flags.copy()
     expected[m.run] = False
     assert (unpack(words, len(expected)) == expected).all()
-    assert (sent == pack(m.flags[m.run])).all()  # and no bit behind the last
+    assert (sent == pack(m.flags[m.run])).all()  # no bit is set after the last flag
 
 
 def check_place_bits(m):
     words, sent = pack(m.flags), pack(m.sent_flags)
     if m.count % 64:
-        sent[-1] |= np.uint64(0xFFFFFFFFFFFFFFFF) << np.uint64(m.count % 64)  # what is not to be looked at
+        sent[-1] |= np.uint64(0xFFFFFFFFFFFFFFFF) << np.uint64(m.count % 64)  # set the unused bits
     message.place_bits(sent, m.count, words, m.begin)
     expected = m.flags.copy()
     expected[m.run] = m.sent_flags
@@ -151,7 +151,7 @@ def check_place_flagged(m):
 
 
 def check_placed(m, values, words):
-    """The flagged values of the message were placed, with their flags; all others are unchanged."""
+    """Check that exactly the flagged values of the message are placed, with their flags."""
     expected, flags = m.values.copy(), m.flags.copy()
     expected[m.run][m.sent_flags] = m.sent[m.sent_flags]
     flags[m.run] |= m.sent_flags
@@ -174,16 +174,12 @@ def test_every_kernel_has_its_twin():
 @settings(max_examples=100)
 @given(m=mirrors())
 def test_mirrors_anywhere(check, m):
-    """Show that each kernel does what its NumPy twin does, for values of three types."""
     check(m)
 
 
 @every_kernel
 def test_mirrors_at_the_edges_of_words(check):
-    """Show for each offset of the first mirror in a word and each length that no neighbouring bit changes.
-
-    The drawn mirrors above need not contain all of these pairs.
-    """
+    """Cover each pair of first vertex and length near the boundaries of words."""
     for begin, count, tail, share in pairwise_cover(EDGES, EDGES, [0, 1, 64], [0.0, 0.5, 1.0]):
         rng = np.random.default_rng(begin + count)
         check(drawn_mirrors(rng, count, begin=begin, tail=tail, share=share, dtype="float64"))
@@ -191,15 +187,15 @@ def test_mirrors_at_the_edges_of_words(check):
 
 @every_kernel
 def test_mirrors_for_many_threads(check):
-    """Show that the pieces of several threads meet without a gap. The other tests have one piece."""
+    """The pieces of several threads meet without a gap; other tests have one piece."""
     for share in (0.0, 0.01, 0.7, 1.0):
         check(many_mirrors(share))
 
 
-def test_what_is_taken_and_placed_elsewhere_is_the_same():
-    """A message from one holder's vertices 37 and on to another's 130 and on, as bits and as a list.
+def test_taken_and_placed_values_are_equal():
+    """A message as bits and as a list is written from vertices 37 and up, and read into 130 and up.
 
-    Show that the kernels that write a message and those that read it agree on its layout.
+    The kernels that write a message and those that read it agree on its layout.
     """
     dtype = "float32"
     rng = np.random.default_rng(3)

@@ -19,7 +19,7 @@ def shuffled(n, seed=0):
 
 
 def by_hand(n, keys):
-    """The same network on Python integers, one number at a time."""
+    """Yield the place of each number, from the same network on Python integers."""
 
     def mix(word):
         word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
@@ -59,7 +59,7 @@ def test_order_equals_the_network_on_python_integers(n):
 
 def test_keys_give_different_orders():
     orders = [shuffled(10_000, seed) for seed in range(5)]
-    # Two random orders of n numbers agree in one place on average.
+    # Two random orders agree in one place on average.
     agree = [(one == other).sum() for i, one in enumerate(orders) for other in orders[:i]]
     assert max(agree) < 10
 

@@ -42,7 +42,7 @@ def check_parts(queued, seed):
         assert max(end - begin for begin, end in parts) <= PIECE
 
 
-def test_pieces_are_taken_one_by_one():
+def test_pieces_of_hubs_are_taken_one_by_one():
     """Short rows are taken in large chunks. With a hub, pieces are taken singly, wherever the hub is."""
     short, hub = [2] * 16, [1_000_000]
     assert split(short * 2, range(32))[::2] == (False, LARGEST)

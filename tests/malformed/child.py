@@ -1,7 +1,7 @@
-"""Makes the calls that must fail, in a process with little memory, and says what came of each.
+"""Make the calls that must fail in a process with little memory, and print the outcome of each.
 
-Started by `test_files.py` with the calls as JSON on standard input; each is announced before it is made, so
-that a crash names its case.
+`test_files.py` starts this program with the calls as JSON on standard input. The program prints the name of
+each case before the call, so a crash names its case.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import resource
 import sys
 import traceback
 
-# Numba, OpenMP and Arrow reserve some 2 GiB of address space before they use any.
+# Bytes of address space. Numba, OpenMP and Arrow reserve about 2 GiB.
 LIMIT = 5 << 30
 
 
@@ -33,13 +33,13 @@ def say(what):
 
 
 def outcome(ev, graph, call):
-    with as_nobody(call["as_nobody"]), file_limit(call["file_limit"]):
+    with unprivileged(call["unprivileged"]), file_limit(call["file_limit"]):
         try:
             if call["action"] == "write":
                 ev.write(graph, call["path"], **call["options"])
             else:
                 ev.read(call["path"], **call["options"])
-        except BaseException as error:  # noqa: BLE001 - whatever comes is the outcome
+        except BaseException as error:  # noqa: BLE001 - any error is an outcome
             kind = type(error)
             return {
                 "error": kind.__name__,
@@ -52,7 +52,7 @@ def outcome(ev, graph, call):
 
 
 @contextlib.contextmanager
-def as_nobody(wanted):
+def unprivileged(wanted):
     root = wanted and os.geteuid() == 0
     if root:
         os.seteuid(65534)

@@ -1,8 +1,4 @@
-"""Bad files, and calls that must fail: how to make each, and what must be said of it.
-
-`CASES` is one table, for the library (`test_files.py`) and for the command line: every case that is
-`on_command_line` makes a path that ``evener info PATH`` must refuse with exit status 2 and one line.
-"""
+"""Bad files and bad calls, each with its maker and its expected error."""
 
 from __future__ import annotations
 
@@ -31,18 +27,18 @@ class Case:
     make : callable
         Makes the file in a folder and returns the path or spec to read.
     error : str
-        The exact type that must be raised.
+        The exact type of the error.
     words : tuple of str
-        What the message must hold, besides the path.
+        Parts of the message, in addition to the path.
     line : int, optional
-        The line it must name.
+        The line that the message names.
     options : dict
-        For `evener.read`, or for `evener.write` if `action` is "write".
+        Options of `evener.read`, or of `evener.write` if `action` is "write".
     action : {"read", "write"}
-    as_nobody : bool
-        Whether the call is made without root's rights.
+    unprivileged : bool
+        Whether the call runs without the rights of root.
     file_limit : int, optional
-        The largest file, in bytes, the call may write.
+        The largest file, in bytes, that the call may write.
     """
 
     name: str
@@ -52,13 +48,8 @@ class Case:
     line: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     action: str = "read"
-    as_nobody: bool = False
+    unprivileged: bool = False
     file_limit: int | None = None
-
-    @property
-    def on_command_line(self) -> bool:
-        """Whether ``evener info PATH`` meets the same."""
-        return self.action == "read" and not self.options and not self.as_nobody
 
 
 FILE, FORMAT, MEMORY, ARGUMENT = "FileError", "FormatError", "OutOfMemoryError", "ArgumentError"
@@ -68,11 +59,11 @@ CASES = [
     Case("missing", lambda d: d / "missing.txt", FILE, ("there is no file",)),
     Case("missing, no suffix", lambda d: d / "missing", FILE, ("there is no file",)),
     Case("spec without colon", lambda _: "rmat20", FILE, ("rmat:20",)),
-    Case("spec of no generator", lambda _: "rmta:20", ARGUMENT, ("rmta", "rmat")),
+    Case("spec of an unknown generator", lambda _: "rmta:20", ARGUMENT, ("rmta", "rmat")),
     Case("dangling link", make.dangling, FILE, ("link",)),
     Case("folder", make.folder("f.txt"), FILE, ("is a folder",)),
     Case("unknown suffix", make.file("g.mxt", "1 2\n"), ARGUMENT, (".mtx", ".evg")),
-    Case("no permission", make.closed, FILE, ("permission denied",), as_nobody=True),
+    Case("no permission", make.closed, FILE, ("permission denied",), unprivileged=True),
     # ---- edge lists
     Case("empty", make.file("e.txt", ""), FORMAT, ("empty",)),
     Case("empty, compressed", make.file("e.txt.gz", gzip.compress(b"")), FORMAT, ("empty",)),
@@ -203,15 +194,15 @@ CASES = [
         2,
     ),
     Case("weights rounded", make.file("t.txt", f"# Weights: int64\n0 1 {2**64}\n"), FORMAT, ("int64",), 2),
-    Case("no type of weights", make.file("t.txt", "# Weights: uint99\n0 1 3\n"), FORMAT, ("uint99",), 1),
-    Case("names beside numbers", make.file("t.txt", "# Without edges: a b\n0 1\n"), FORMAT, ("'a'",)),
-    Case("negative beside numbers", make.file("t.txt", "# Without edges: -5\n0 1\n"), FORMAT, ("'-5'",)),
+    Case("unknown type of weights", make.file("t.txt", "# Weights: uint99\n0 1 3\n"), FORMAT, ("uint99",), 1),
+    Case("names with numbers", make.file("t.txt", "# Without edges: a b\n0 1\n"), FORMAT, ("'a'",)),
+    Case("negative with numbers", make.file("t.txt", "# Without edges: -5\n0 1\n"), FORMAT, ("'-5'",)),
     Case("n for names", make.file("t.txt", "ann bob\n"), ARGUMENT, ("remove n",), None, {"n": 2}),
     Case("n for names in CSV", make.file("c.csv", "src,dst\na,b\n"), ARGUMENT, ("remove n",), None, {"n": 2}),
     Case("negative n", make.file("t.txt", "0 1\n"), ARGUMENT, ("found -1",), None, {"n": -1}),
     Case("n in words", make.file("t.txt", "0 1\n"), ARGUMENT, ("found '3'",), None, {"n": "3"}),
     Case("n of 0", make.file("t.txt", "0 1\n"), FORMAT, ("larger",), 1, {"n": 0}),
-    Case("a format that is none", make.file("t.txt", "0 1\n"), ARGUMENT, ("found 5",), None, {"format": 5}),
+    Case("a number as a format", make.file("t.txt", "0 1\n"), ARGUMENT, ("found 5",), None, {"format": 5}),
     Case("weighted in words", make.file("t.txt", "0 1\n"), ARGUMENT, ("'no'",), None, {"weighted": "no"}),
     Case("bipartite", make.file("b.txt", "% bip unweighted\n1 1\n"), FORMAT, ("bipartite",), 1),
     # ---- tables
@@ -233,7 +224,7 @@ CASES = [
         None,
         {"columns": ["src", None]},
     ),
-    Case("CSV with line ends of its own", make.file("c.csv", "src,dst\r1,2\r"), FORMAT, ("carriage",), 1),
+    Case("CSV with carriage returns", make.file("c.csv", "src,dst\r1,2\r"), FORMAT, ("carriage",), 1),
     Case("CSV with ragged rows", make.file("c.csv", "src,dst\n1,2\n3\n"), FORMAT, ("2 fields", "found 1"), 3),
     Case("CSV, open quote", make.file("c.csv", 'src,dst\na,b\n"c,d\n'), FORMAT, ("closing quote",), 3),
     Case("CSV, blanks", make.file("c.csv", f"src,dst\n{' ' * 300_000}\rx,1\n"), FORMAT, ("carriage",), 2),
@@ -261,16 +252,16 @@ CASES = [
             ("without edges", word),
         )
         for name, ends, metadata, word in (
-            ("names beside numbers", [1], '{"isolated": ["a"]}', "'a'"),
-            ("negative beside numbers", [1], '{"isolated": [-1]}', "-1"),
+            ("names with numbers", [1], '{"isolated": ["a"]}', "'a'"),
+            ("negative with numbers", [1], '{"isolated": [-1]}', "-1"),
             (
-                "over 63 bits beside numbers",
+                "over 63 bits with numbers",
                 [1],
                 '{"isolated": [9223372036854775808]}',
                 "9223372036854775808",
             ),
-            ("numbers beside names", ["a"], '{"isolated": [1]}', "expected string ids"),
-            ("half a character beside names", ["a"], '{"isolated": ["\\ud800"]}', "expected string ids"),
+            ("numbers with names", ["a"], '{"isolated": [1]}', "expected string ids"),
+            ("half a character with names", ["a"], '{"isolated": ["\\ud800"]}', "expected string ids"),
         )
     ),
     Case("Parquet not UTF-8", make.no_utf8("p.parquet"), FORMAT, ("UTF8",)),
@@ -495,9 +486,9 @@ CASES = [
     ),
     Case("evg of another version", make.evg(lambda m: m.update(version=99)), FORMAT, ("version", "99")),
     Case(
-        "evg says length", make.evg(lambda m: m["arrays"]["targets"].update(length=9)), FORMAT, ("9 of <u4",)
+        "evg wrong length", make.evg(lambda m: m["arrays"]["targets"].update(length=9)), FORMAT, ("9 of <u4",)
     ),
-    Case("evg says dtype", make.evg(lambda m: m["arrays"]["targets"].update(dtype="<u8")), FORMAT, ("<u8",)),
+    Case("evg wrong dtype", make.evg(lambda m: m["arrays"]["targets"].update(dtype="<u8")), FORMAT, ("<u8",)),
     Case("evg of another dtype", make.evg(targets=np.array([1, 0, 2, 1], "<i8")), FORMAT, ("<u4", "<i8")),
     Case("evg path outside", make.evg(make.escape), FORMAT, ("../../etc/passwd",)),
     Case("evg cut array", make.evg(touch=make.shorten), FORMAT, ("targets", "copy the file again")),
@@ -514,8 +505,8 @@ CASES = [
     # ---- writing
     Case("write to no folder", lambda d: d / "no" / "out.txt", FILE, ("no folder",), action="write"),
     Case("write over a folder", make.folder("out.txt"), FILE, ("folder",), action="write"),
-    Case("write over another's folder", make.others_folder, FILE, ("other files",), action="write"),
-    Case("write to a closed folder", make.closed_folder, FILE, ("denied",), action="write", as_nobody=True),
+    Case("write over a folder of other files", make.others_folder, FILE, ("other files",), action="write"),
+    Case("write to closed folder", make.closed_folder, FILE, ("denied",), action="write", unprivileged=True),
     Case("write, disk full", lambda _: "/dev/full", FILE, ("space",), None, {"format": "txt"}, "write"),
     *(
         Case(

@@ -1,4 +1,4 @@
-"""How to make bad files: each function gives a function that makes one in a folder and returns its path."""
+"""Makers of bad files: each writes a file to a folder and returns its path. Some functions return a maker."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def zst(path: Path, content: bytes) -> None:
 
 
 def half(name: str) -> Callable[[Path], Path]:
-    """A compressed edge list of which half came."""
+    """Return a maker of the first half of a compressed edge list."""
 
     def make(folder: Path) -> Path:
         path = folder / name
@@ -61,7 +61,7 @@ def half(name: str) -> Callable[[Path], Path]:
 def table(
     name: str, columns: dict[str, Any], *, cut: float = 1.0, metadata: str | None = None
 ) -> Callable[[Path], Path]:
-    """A Parquet or Arrow file."""
+    """Return a maker of a Parquet or Arrow file."""
 
     def make(folder: Path) -> Path:
         import pyarrow as pa
@@ -82,7 +82,7 @@ def table(
 
 
 def twice(name: str) -> Callable[[Path], Path]:
-    """A table with two columns named dst."""
+    """Return a maker of a table with two columns named dst."""
 
     def make(folder: Path) -> Path:
         import pyarrow as pa
@@ -99,7 +99,7 @@ def twice(name: str) -> Callable[[Path], Path]:
 
 
 def no_utf8(name: str, *, of_column: bool = False) -> Callable[[Path], Path]:
-    """A table in which an id, or the name of a column, is damaged."""
+    """Return a maker of a table with an id, or the name of a column, that is not UTF-8."""
 
     def make(folder: Path) -> Path:
         path = table(name, {"src": ["ann"], "dst": ["bob"], "since": [1]})(folder)
@@ -123,7 +123,7 @@ def q(*values: int) -> bytes:
 
 
 def huge_sg(folder: Path) -> Path:
-    """A sparse file of 800 GB that is of the right length for what it says."""
+    """Make a sparse file of 800 GB, the right length for its header."""
     path = folder / "huge.sg"
     n, m = 100, 200_000_000_000
     path.write_bytes(struct.pack("<Bqq", 0, m, n))
@@ -151,7 +151,7 @@ def csr(indptr: list[int], indices: list[int], shape: tuple[int, ...], data: Any
 
 
 def npz_bomb(folder: Path) -> Path:
-    """An archive whose array says it is 80 TB, and is not."""
+    """Make an archive whose array has 80 TB in its header, and no content."""
     header = BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<i8", "fortran_order": False, "shape": (10**13,)})
     path = folder / "bomb.npz"
@@ -161,7 +161,7 @@ def npz_bomb(folder: Path) -> Path:
 
 
 def npz_lzma(folder: Path) -> Path:
-    """An archive whose first array is compressed by LZMA and damaged."""
+    """Make an archive whose first array is compressed by LZMA and damaged."""
     path, array = folder / "lzma.npz", BytesIO()
     np.save(array, np.array(b"csr"))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
@@ -184,7 +184,7 @@ def evg(
     touch: Callable[[Path], Any] | None = None,
     **arrays: Any,
 ) -> Callable[[Path], Path]:
-    """A container of the path 0-1-2, with its manifest changed, its files touched, or its arrays replaced."""
+    """Return a maker of a container of the path 0-1-2 with a changed manifest, files or arrays."""
 
     def make(folder: Path) -> Path:
         path = folder / "x.evg"
@@ -209,7 +209,7 @@ def evg(
 
 
 def flip(path: Path) -> None:
-    """Change one target to another that is as good a vertex, at the very end of the file."""
+    """Change the last target to another vertex of the graph."""
     content = bytearray((path / "targets.npy").read_bytes())
     content[-4] ^= 2
     (path / "targets.npy").write_bytes(content)

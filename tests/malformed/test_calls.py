@@ -1,7 +1,6 @@
-"""Bad calls: each ends with status 2, one sentence, and nothing written.
+"""Bad calls: each ends with one sentence and writes nothing; a command ends with status 2.
 
-The calls on the command line run one after another in a process of their own, under a memory limit, so that a
-crash or a runaway allocation is seen for what it is.
+All commands run in one separate process with a memory limit, so a crash or an excessive allocation fails.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from pyarrow import parquet
 
 import evener as ev
 
-# What is there before the calls: a path, one with a negative weight, one named by strings, a table, rows that
-# are not symmetric, a folder.
+# Writes the files before the calls, such as a path, a table of results and a folder.
 SETUP = """
     from pathlib import Path
     Path("path.txt").write_text("0 1\\n1 2\\n2 3\\n")
@@ -34,7 +32,7 @@ SETUP = """
     Path("folder").mkdir()
 """
 
-# Runs every call, and says for each its status, what it printed, and which files it left.
+# Runs every call, and prints the status, the output and the new files of each.
 BATCH = (
     """
     import contextlib, io, json, os, sys, tempfile
@@ -58,7 +56,7 @@ BATCH = (
 )
 
 CALLS = {
-    # words of the command line: what its sentence must say
+    # words of the command line: a part of the error
     "run": "Missing command; see evener run --help",
     "rnu pagerank path.txt": "No such command 'rnu'",
     "run pagerank": "Missing argument 'GRAPH'; see evener run pagerank --help",
@@ -77,7 +75,7 @@ CALLS = {
     "run wcc path.txt --damping 0.5": "No such option: --damping",
     "run pagerank path.txt --top -1": "--top",
     "run pagerank path.txt --on gpu": "'gpu' is not an element",
-    "run pagerank path.txt --on cuda:999": 'element "cuda:999"',  # not there, or no GPU is
+    "run pagerank path.txt --on cuda:999": 'element "cuda:999"',  # absent, or no GPU is usable
     "run pagerank path.txt --on cpu:0": "cpu:0",
     "run pagerank path.txt --on cpu:9999": "cpu:9999",
     "run pagerank path.txt --on cpu,": "''",
@@ -153,7 +151,7 @@ CALLS = {
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory, apart):
-    """What each call of the table came to."""
+    """The outcome of each call."""
     folder = tmp_path_factory.mktemp("calls")
     words = json.dumps([call.split() for call in CALLS])
     done = apart("-c", textwrap.dedent(BATCH), str(folder), stdin=words, timeout=280)
@@ -164,7 +162,7 @@ def outcomes(tmp_path_factory, apart):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_one_sentence_and_nothing_left(outcomes, call):
+def test_a_command_prints_one_sentence_and_leaves_no_file(outcomes, call):
     status, out, err, left = outcomes[call]
     assert status == 2, err
     assert out == ""
@@ -176,13 +174,13 @@ def test_one_sentence_and_nothing_left(outcomes, call):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
-def test_a_device_outlives_a_failed_write(tmp_path, suffix):
-    """Arrow removes a path to which it cannot write."""
+def test_a_failed_write_keeps_the_device(tmp_path, suffix):
+    """Arrow itself would remove a path to which it cannot write."""
     device = tmp_path / "device"
     try:
-        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 7))  # as /dev/full
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 7))  # like /dev/full
     except PermissionError:
-        pytest.skip("only root makes devices")
+        pytest.skip("expected root, which can make devices; found another user")
     (tmp_path / f"ranks{suffix}").symlink_to(device)
     with pytest.raises(ev.FileError, match="no space left"):
         ev.wcc(ev.read("grid:3x3"), on="cpu:1").write(tmp_path / f"ranks{suffix}")
@@ -190,7 +188,7 @@ def test_a_device_outlives_a_failed_write(tmp_path, suffix):
 
 
 def test_a_table_in_a_pipe(tmp_path):
-    """Parquet needs a seekable file, and a pipe is none."""
+    """Parquet needs a seekable file, which a pipe is not."""
     pipe = tmp_path / "ranks.parquet"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
@@ -201,38 +199,38 @@ def test_a_table_in_a_pipe(tmp_path):
 
 
 def test_a_full_disk(apart, tmp_path):
-    """A device that takes no bytes stands for the disk: results go to it through a link."""
+    """A link leads from the table to /dev/full, a device without space."""
     (tmp_path / "ranks.csv").symlink_to("/dev/full")
     done = apart("-m", "evener", "run", "wcc", "grid:3x3", "-o", tmp_path / "ranks.csv")
     assert done.status == 2
-    # Where kernels have to be compiled first, the run takes long enough to tell how far it is.
-    (told,) = (line for line in done.err.splitlines() if not line.startswith("wcc: superstep "))
-    assert "no space left" in told.lower()
+    # A run that first compiles kernels may also print its progress.
+    (error,) = (line for line in done.err.splitlines() if not line.startswith("wcc: superstep "))
+    assert "no space left" in error.lower()
     assert [path.name for path in tmp_path.iterdir()] == ["ranks.csv"]
 
 
-# The path 0-1-2-3, from rows: building it from edges would compile kernels while tests are collected.
+# The path 0-1-2-3. `Graph.from_edges` would compile kernels during collection.
 PATH = ev.Graph(
     np.array([0, 1, 2, 3, 3], np.uint64), np.array([1, 2, 3], np.uint32), directed=True, validate=False
 )
 
 
-class Misled:
-    """What takes itself for a path."""
+class NumberAsPath:
+    """An object whose path is a number."""
 
     def __fspath__(self):
         return 3
 
 
 API = {
-    "an element that is none": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
+    "an unknown element": (lambda: ev.bfs(PATH, source=0, on=["cpu", "tpu"]), ev.ArgumentError, "tpu"),
     "no element": (lambda: ev.bfs(PATH, source=0, on=[]), ev.ArgumentError, "at least one element"),
     "sources in two dimensions": (
         lambda: ev.betweenness(PATH, sources=np.array([[0]])),
         ev.ArgumentError,
         "found an array of shape (1, 1)",
     ),
-    "a policy that is none": (lambda: ev.partition(PATH, policy="best"), ev.ArgumentError, "best"),
+    "an unknown policy": (lambda: ev.partition(PATH, policy="best"), ev.ArgumentError, "best"),
     "alpha above one": (
         lambda: ev.partition(PATH, on=["cpu:1", "cpu:1"], alpha=1.5),
         ev.ArgumentError,
@@ -245,15 +243,15 @@ API = {
         "all",
     ),
     "not a graph": (lambda: ev.partition([1, 2, 3]), ev.ArgumentError, "list"),
-    "a source elsewhere": (lambda: ev.bfs(PATH, source=4), ev.UnknownVertexError, "vertex 4"),
+    "a source outside the graph": (lambda: ev.bfs(PATH, source=4), ev.UnknownVertexError, "vertex 4"),
     "a source of a wrong kind": (lambda: ev.bfs(PATH, source="0"), ev.UnknownVertexError, "integers"),
     "a source between vertices": (lambda: ev.bfs(PATH, source=0.5), ev.UnknownVertexError, "0.5"),
-    "a graph of another library's": (
+    "a graph of another library": (
         lambda: ev.wcc(networkx.path_graph(3)),
         ev.ArgumentError,
         "wcc: expected a graph or a partitionedgraph, found networkx.graph; make one with",
     ),
-    "a path that is none": (lambda: ev.read(None), ev.ArgumentError, "found nonetype"),
+    "None as a path": (lambda: ev.read(None), ev.ArgumentError, "found nonetype"),
     "a word for directed": (lambda: ev.read("a.txt", directed="no"), ev.ArgumentError, "found 'no'"),
     "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'such as "cpu,cuda:0"'),
     "progress that cannot be called": (
@@ -261,12 +259,12 @@ API = {
         ev.ArgumentError,
         "function of a progress, found int",
     ),
-    "a policy of algorithms": (
+    "the policy auto without an algorithm": (
         lambda: ev.partition(PATH, policy="auto"),
         ev.ArgumentError,
         "(or auto, for an algorithm or a plan), found 'auto'",
     ),
-    "a bucket of no width": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "float64, found '2'"),
+    "a bucket width in words": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "float64, found '2'"),
     "infinitely many sources": (
         lambda: ev.betweenness(PATH, k=float("inf")),
         ev.ArgumentError,
@@ -317,10 +315,10 @@ API = {
         ev.ArgumentError,
         "'a\\x00.csv' with a nul character",
     ),
-    "what gives a number for its path": (
-        lambda: ev.write(PATH, Misled()),
+    "an object with a number as its path": (
+        lambda: ev.write(PATH, NumberAsPath()),
         ev.ArgumentError,
-        "the path of a file, found test_calls.misled",
+        "the path of a file, found test_calls.numberaspath",
     ),
     "a result and a number to write to": (
         lambda: ev.wcc(PATH).write(3),
@@ -363,7 +361,7 @@ API = {
 
 
 @pytest.mark.parametrize("call", API)
-def test_the_library_says_what_is_wrong(call):
+def test_a_call_raises_one_sentence(call):
     bad, kind, word = API[call]
     with pytest.raises(kind) as caught:
         bad()
@@ -372,7 +370,7 @@ def test_the_library_says_what_is_wrong(call):
     assert "\n" not in message
 
 
-def test_nothing_is_written_where_nothing_may_be():
+def test_unwritable_folders_are_refused():
     with pytest.raises(ev.FileError, match="/proc"):
         ev.write(PATH, "/proc/graph.evg")
     with pytest.raises(ev.FileError, match="/proc"):

@@ -1,4 +1,4 @@
-"""Every bad file and call of `files.CASES`: its error, what it says, and that it leaves nothing behind."""
+"""Every bad file and call of `files.CASES` raises its error, and leaves no files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHILD = Path(__file__).with_name("child.py")
 
 
 def _run(calls, cache):
-    """Outcomes by name; after a crash the rest run in a new process."""
+    """Return the outcomes by name. After a crash, the remaining calls run in a new process."""
     outcomes = {}
     while calls:
         done = subprocess.run(
@@ -30,9 +30,9 @@ def _run(calls, cache):
             check=False,
             env={**os.environ, "OMP_NUM_THREADS": "2", "XDG_CACHE_HOME": cache},
         )
-        said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        outcomes |= {o["name"]: o for o in said if "name" in o}
-        begun = [o["begin"] for o in said if "begin" in o]
+        printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        outcomes |= {o["name"]: o for o in printed if "name" in o}
+        begun = [o["begin"] for o in printed if "begin" in o]
         if done.returncode == 0:
             return outcomes
         if not begun:
@@ -46,7 +46,7 @@ def _run(calls, cache):
 @pytest.fixture(scope="module")
 def outcomes():
     with tempfile.TemporaryDirectory(prefix="evener-malformed-") as base:
-        # Calls made without root's rights must still reach their file.
+        # Unprivileged calls must still reach their file.
         Path(base).chmod(0o755)
         calls = [_prepare(case, Path(base) / f"case{number}") for number, case in enumerate(CASES)]
         found = _run(calls, f"{base}/cache")
@@ -63,7 +63,7 @@ def _prepare(case, folder):
         "folder": str(folder),
         "action": case.action,
         "options": case.options,
-        "as_nobody": case.as_nobody,
+        "unprivileged": case.unprivileged,
         "file_limit": case.file_limit,
         "before": _names(folder),
     }

@@ -15,7 +15,7 @@ import evener as ev
 from evener.graph.formats import edgelist_heading, file
 from evener.system import memory
 
-# Bytes that are available in these tests, and rows of the files that need more.
+# Bytes available in these tests, and rows of files that need more.
 AVAILABLE, ROWS = 1 << 19, 100_000
 MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n9 9 100000\n"
 
@@ -80,7 +80,7 @@ def test_tables(kind, tmp_path):
     _refused(tmp_path / "g.arrow", "(edges|ids)")
 
 
-def test_a_long_name_that_repeats_is_stored_once(tmp_path, monkeypatch):
+def test_a_repeated_long_name_is_stored_once(tmp_path, monkeypatch):
     """The names of all rows would need 10 GB."""
     codes = np.zeros(50_000, np.int32)
     names = pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 100_000, "not used"]))
@@ -96,7 +96,7 @@ def test_matrix_archive(tmp_path):
     _refused(tmp_path / "g.npz", "matrix")
 
 
-def test_a_shortage_in_arrow_is_no_damage(tmp_path):
+def test_a_memory_error_of_arrow_is_not_a_format_error(tmp_path):
     source = file.Source(tmp_path)
     with pytest.raises(ev.OutOfMemoryError, match="needs more memory than"), source.translate_errors():
         raise pa.ArrowMemoryError("malloc of size 1024 failed")

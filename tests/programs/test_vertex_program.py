@@ -1,4 +1,4 @@
-"""Vertex programs: states, directions, activity and weights against loops and NetworkX; wrong programs."""
+"""Vertex programs: states, directions, activity and weights, compared with loops; invalid programs."""
 
 from __future__ import annotations
 
@@ -6,112 +6,31 @@ import numpy as np
 import pytest
 
 import evener as ev
+import vertex_cases
 from evener.testing.ranks import run_ranks
 
 SPLITS = ("cpu:1", "cpu:1,cpu:1,cpu:1")
 
 
-def shortest():
-    """Distances from vertex 0; a vertex is active if its distance has decreased."""
-    return {
-        "send": lambda state, weight: state.distance + weight,
-        "combine": min,
-        "apply": lambda state, message: ((min(state.distance, message),), message < state.distance),
-    }
-
-
-def first_distances(n):
-    distance = np.full(n, np.inf)
-    distance[0] = 0
-    return {"state": {"distance": distance}, "active": distance == 0}
-
-
 @pytest.mark.parametrize("spec", ["rmat:7,directed,weights=1..255", "rmat:7,weights=1..255"])
 def test_only_neighbours_of_active_vertices_work(spec):
-    """Distances are those of the built-in algorithm, also on ranks, and few edges are read."""
+    """Distances equal those of `ev.sssp`, also on ranks, and few edges are read."""
     graph = ev.read(spec)
     expected = ev.sssp(graph, source=0)["distance"]
-    program = ev.VertexProgram(**first_distances(graph.n), **shortest())
 
     def check(on):
-        r = ev.vertex_program(graph, program, on=on)
-        assert r.outcome["converged"]
-        assert r.edges < graph.m * r.outcome["iterations"]
-        whole = r.gather()
-        if whole is not None:
-            np.testing.assert_array_equal(whole["distance"], expected)
-        return r.edges
+        return vertex_cases.check_few_vertices_work(graph, expected, on)
 
     assert len({check(on) for on in SPLITS}) == 1
     run_ranks(2, lambda _: check("cpu:1"))
 
 
 def test_messages_of_inactive_neighbours_are_current():
-    """Few vertices are active, and many others change; the states are those of a loop on any split."""
-    graph = ev.read("rmat:6,directed,seed=3")
-    matrix = np.zeros((graph.n, graph.n), int)
-    np.add.at(matrix, (np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(int))), graph.targets), 1)
-    k, active, worked = np.arange(graph.n), np.ones(graph.n, bool), []
-    for _ in range(6):
-        works = active | (matrix[active].sum(axis=0) > 0)
-        following = (k + matrix.T @ k) % 97
-        k, active = np.where(works, following, k), works & (following % 11 == 0)
-        worked.append(works.sum())
-    assert 0 < worked[-1] < graph.n
-    given = {
-        "state": {"k": np.arange(graph.n)},
-        "send": lambda state, weight: state.k,
-        "combine": lambda a, b: a + b,
-        "apply": lambda state, message: (
-            ((state.k + message) % 97,),
-            (state.k + message) % 97 % 11 == 0,
-        ),
-    }
-    for on in SPLITS:
-        r = ev.vertex_program(graph, ev.VertexProgram(**given), until=6, on=on)
-        np.testing.assert_array_equal(r["k"], k)
+    vertex_cases.check_inactive_neighbours(SPLITS)
 
 
-def test_along_every_parameter():
-    """Two fields, both directions, weights and all parameters equal a loop over the edges."""
-    random = np.random.default_rng(5)
-    n, m = 40, 200
-    src, dst, weights = random.integers(0, 30, m), random.integers(0, n, m), random.integers(-3, 9, m)
-    graph = ev.Graph.from_edges(src, dst, weights=weights, n=n)
-    degrees, ids = np.bincount(src, minlength=n), np.arange(n)
-    start = {"x": random.random(n), "k": random.integers(0, 9, n)}
-
-    def send(state, weight, degree, vertex, n, iteration):
-        return state.x * weight + state.k + degree + vertex % n + iteration
-
-    def apply(state, message, degree, vertex, n, iteration, total):
-        return (message / 100 + total / n, state.k + degree + vertex + iteration), True
-
-    for along, ends in (("out", [(src, dst)]), ("in", [(dst, src)]), ("both", [(src, dst), (dst, src)])):
-        x, k = start["x"].copy(), start["k"].copy()
-        for iteration in (1, 2):
-            total, heard = x.sum(), np.zeros(n)
-            for tails, heads in ends:
-                sent = x[tails] * weights + k[tails] + degrees[tails] + tails % n + iteration
-                np.add.at(heard, heads, sent)
-            x, k = heard / 100 + total / n, k + degrees + ids + iteration
-        for on in SPLITS:
-            r = ev.vertex_program(
-                graph,
-                ev.VertexProgram(
-                    state=start,
-                    send=send,
-                    combine=lambda a, b: a + b,
-                    apply=apply,
-                    along=along,
-                    aggregate=lambda state: state.x,
-                ),
-                until=2,
-                on=on,
-            )
-            np.testing.assert_allclose(r["x"], x, rtol=1e-12)
-            np.testing.assert_array_equal(r["k"], k)
-            assert r.outcome == {"iterations": 2, "converged": None}
+def test_every_parameter():
+    vertex_cases.check_every_parameter(SPLITS)
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +97,7 @@ def _listed(state, weight):
         ({"apply": lambda state, message: ((message / 0 - message / 0,), True)}, "value of vertex 0 is NaN"),
     ],
 )
-def test_wrong_programs(pair, changes, message):
+def test_invalid_programs(pair, changes, message):
     if changes == {"state": {"x": 1}}:
         changes = changes | {"apply": lambda state, message: ((0.5,), True)}
     with pytest.raises(ev.ArgumentError, match=message):
@@ -188,8 +107,6 @@ def test_wrong_programs(pair, changes, message):
 def test_wrong_arguments(pair):
     with pytest.raises(ev.ArgumentError, match="expected a VertexProgram, found int"):
         ev.vertex_program(pair, 3)
-    with pytest.raises(ev.ArgumentError, match=r'runs on CPUs, .*; place it with on="cpu"'):
-        ev.vertex_program(pair, program(), on="cuda:0")
     for until in (max, -1):
         with pytest.raises(ev.ArgumentError, match=r"\(a float above 0\), found .*; let apply return"):
             ev.vertex_program(pair, program(), until=until)
@@ -198,10 +115,10 @@ def test_wrong_arguments(pair):
 def test_a_run_ends_at_max_iter():
     graph = ev.read("rmat:7,weights=1..255")
     with pytest.warns(ev.ConvergenceWarning, match="vertex_program did not converge in 2 iterations"):
-        r = ev.vertex_program(graph, ev.VertexProgram(**first_distances(graph.n), **shortest()), max_iter=2)
+        r = ev.vertex_program(graph, vertex_cases.shortest(graph.n), max_iter=2)
     assert r.outcome == {"iterations": 2, "converged": False}
 
 
-def test_ranks_with_other_programs(pair):
+def test_ranks_with_different_programs(pair):
     with pytest.raises(ev.MpiError, match="expected the same functions"):
         run_ranks(2, lambda world: ev.vertex_program(pair, program(identity=-np.inf), until=world.rank))

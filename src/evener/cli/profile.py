@@ -44,7 +44,7 @@ class ProfileRun(NamedTuple):
 
 
 def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileRun]:
-    """Run every registered algorithm on the CPU, on a GPU and on both, and record the runs.
+    """Run every algorithm except vertex programs on the CPU, on a GPU and on both, and record the runs.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileR
                 continue
             for name in registry.names():
                 spec = registry.find(name)
-                if "cuda" not in spec.kinds:  # a plan has no choice
+                # Runs of vertex programs take too long. Without GPUs, a plan has no choice.
+                if name in registry.program_names() or "cuda" not in spec.kinds:
                     continue
                 for number in range(RUNS + 1):
                     if perf_counter() > deadline:

@@ -54,7 +54,7 @@ class LinkedFunction(NamedTuple):
     returns : str
         The type of the result: "int64" or "float64".
     parameters : tuple of str
-        The types of the parameters.
+        The types of the parameters. A pointer has stars, as in "float32**".
     explain : callable
         Returns the error to raise, given an error of the compiler.
     """

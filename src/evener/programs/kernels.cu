@@ -37,7 +37,7 @@ __global__ void PARALLEL(1024) gather_messages(
     CachedValues<Value> cached(message, value.length, shared);
     over_rows<BLOCK_EDGES, LANE_EDGES>(
         offsets, blocks, value.length,
-        [&](u64 first, u64 last, u32 who, u32 width) {
+        [&](u64, u64 first, u64 last, u32 who, u32 width) {
             return gathered_by(cached, targets, first, last, who, width, combine, combine.nothing);
         },
         combine, [&](u64 v) { return value[v]; },
@@ -62,7 +62,7 @@ __global__ void PARALLEL(256) gather_values(
     Vertices<Value, Wide> own(degree, vertices, n, total, initial);
     over_rows<BLOCK_WEIGHTS, LANE_WEIGHTS>(
         offsets, blocks, owned,
-        [&](u64 first, u64 last, u32 who, u32 width) {
+        [&](u64, u64 first, u64 last, u32 who, u32 width) {
             Wide all = combine.nothing;
 #pragma unroll 4
             for (u64 e = first + who; e < last; e += width) {

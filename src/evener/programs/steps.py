@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["check_ranks", "owned_values", "raise_nan", "upload_owned", "write_owned"]
+__all__ = [
+    "absolute_sum",
+    "check_ranks",
+    "is_constant",
+    "owned_values",
+    "raise_nan",
+    "upload_owned",
+    "write_owned",
+]
 
 
 def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
@@ -58,9 +66,21 @@ def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteratio
         raise ArgumentError(msg)
 
 
+def is_constant(values: NDArray[Any]) -> bool:
+    """Return whether an array is one number that NumPy broadcasts to all vertices."""
+    return len(values) > 0 and values.strides == (0,)
+
+
+def absolute_sum(values: NDArray[Any]) -> float:
+    """Return the sum of the absolute values of an array."""
+    if is_constant(values):
+        return abs(float(values[0])) * len(values)
+    return float(np.abs(values, dtype=np.float64).sum())
+
+
 def owned_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[NDArray[Any]]:
     """Return the values of the vertices that each partition owns, given a value for each vertex."""
-    if len(values) and values.strides == (0,):  # one number for all vertices
+    if is_constant(values):
         return [np.full(partition.owned, values[0]) for partition in pg.partitions]
     vertices = pg.owned_vertices()
     parts = [np.empty(len(own), values.dtype) for own in vertices]
@@ -71,7 +91,7 @@ def owned_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[NDArray[Any
 
 def upload_owned(engine: Engine, pg: PartitionedGraph, values: NDArray[Any]) -> PartitionedArray:
     """Return the values of the owned vertices on each element, given a value for each vertex."""
-    if len(values) and values.strides == (0,):
+    if is_constant(values):
         return engine.owned_array(values.dtype, values[0])
     return engine.upload(owned_values(pg, values))
 

@@ -23,12 +23,14 @@ from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
 from evener.programs.steps import raise_nan, upload_owned, write_owned
+from evener.programs.vertex_kernels_gpu import GpuArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.kernels.kernel import Kernel
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
@@ -67,7 +69,7 @@ class Supersteps:
     along : tuple of {"out", "in", "both"}
         The directions of messages in the first superstep, the second, and so on, in turn.
     keeps_messages : bool
-        Whether a thread keeps all messages of a vertex, to find the most frequent one.
+        Whether all messages of a vertex are needed at once, to find the most frequent one.
     """
 
     def __init__(
@@ -89,23 +91,34 @@ class Supersteps:
         self.sent = [engine.array(dtype) for dtype in dtypes]
         self.next_sent = [engine.array(dtype) for dtype in dtypes]
         self.nothing = engine.upload_to_all(np.array([identity], wide))
-        incoming = (*engine.in_, engine.in_weights if shape.per_edge else engine.in_[1])
-        outgoing = (*engine.out, engine.out_weights if shape.per_edge else engine.out[1])
+        incoming, outgoing = (
+            _zipped([offsets, targets, weights if shape.per_edge else targets, blocks])
+            for (offsets, targets, blocks), weights in (
+                (engine.in_, engine.in_weights), (engine.out, engine.out_weights)
+            )
+        )  # fmt: skip
         # The edges that bring messages, and the edges that carry them away, in each superstep.
         self.directions = [(outgoing, incoming) if one == "in" else (incoming, outgoing) for one in along]
-        longest = self._longest_rows() if keeps_messages else [0] * len(pg.partitions)
-        self.scratch = engine.per_partition([np.empty((WORKERS, length), wide) for length in longest])
+        lengths = self._row_lengths() if keeps_messages else [None] * len(pg.partitions)
+        self.scratch = engine.per_partition(
+            [
+                _scratch(element, partition.owned, np.dtype(wide), own)
+                for element, partition, own in zip(engine.elements, pg.partitions, lengths, strict=True)
+            ]
+        )
         self.degree = engine.out_degree
         if shape.per_edge:
             self.degree = engine.array("uint32")
             write_owned(engine, engine.out_degree, self.degree)
             engine.pull(self.degree)
 
-    def _longest_rows(self) -> list[int]:
-        """Return the most messages of a vertex of each partition."""
-        incoming, outgoing = self.directions[0]
-        rows = [(np.diff(own), np.diff(other)) for own, other in zip(incoming[0], outgoing[0], strict=True)]
-        return [int((own + other).max(initial=0)) for own, other in rows]
+    def _row_lengths(self) -> list[NDArray[Any]]:
+        """Return the most messages of each vertex of each partition."""
+        lengths = []
+        for element, near, far in zip(self.engine.elements, *self.directions[0], strict=True):
+            own, other = (np.diff(element.download(rows[0])) for rows in (near, far))
+            lengths.append(own + other if self.shape.both else np.maximum(own, other))
+        return lengths
 
     def run(self, active: NDArray[np.bool_] | None, condition: Condition, name: str) -> Run:
         """Run supersteps until no vertex is active, or the condition is met."""
@@ -141,10 +154,9 @@ class Supersteps:
     ) -> tuple[int, float, float, int]:
         engine, (near, far) = self.engine, self._edges(iteration)
         found: tuple[int, float, float, int] = engine.compute(
-            self.kernel, iteration == 0, everyone, _rows(near), _rows(far), near[2],
-            _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
-            self.scratch, self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
-            count_next_active=iteration > 0,
+            self.kernel, self.scratch, iteration == 0, everyone, near, far, _zipped(self.fields.values()),
+            _zipped(self.sent), _zipped(self.next_sent), self.nothing, self.degree, engine.vertices,
+            self.pg.graph.n, iteration, total, scheduled, active, count_next_active=iteration > 0,
         )  # fmt: skip
         return found
 
@@ -156,8 +168,10 @@ class Supersteps:
                 self.engine.pull(new)
                 continue
             # Mirrors of vertices that have not worked keep their values.
-            for partition, values, before in zip(self.engine.partitions, new, old, strict=True):
-                values[partition.owned :] = before[partition.owned :]
+            for element, owned, values, before in zip(
+                self.engine.elements, self.engine.owned, new, old, strict=True
+            ):
+                element.run(values.__setitem__, slice(owned, None), before[owned:])
             self.engine.pull(new, changed=worked)
 
     def _edges(self, iteration: int) -> tuple[Any, Any]:
@@ -168,7 +182,8 @@ class Supersteps:
         """Return the bits of the active vertices and of all vertices that they send to."""
         scheduled = self.engine.bits()
         near, far = self._edges(iteration)
-        for offsets, targets, blocks, _ in (far, near) if self.shape.both else (far,):
+        for rows in (far, near) if self.shape.both else (far,):
+            offsets, targets, _, blocks = (PartitionedArray(part) for part in zip(*rows, strict=True))
             self.engine.compute(kernels.schedule, offsets, targets, blocks, active, scheduled)
         self.engine.push(scheduled, "or")
         return scheduled
@@ -179,9 +194,11 @@ class Supersteps:
         if active is None:
             return bits, self.engine.owned
         owned = [active[vertices] for vertices in self.pg.owned_vertices()]
-        for own, words in zip(owned, bits, strict=True):
+        words = [np.zeros(-(-len(own) // 64), np.uint64) for own in owned]
+        for own, part in zip(owned, words, strict=True):
             packed = np.packbits(own, bitorder="little")
-            words.view(np.uint8)[: len(packed)] = packed
+            part.view(np.uint8)[: len(packed)] = packed
+        self.engine.write(bits, words)
         return bits, self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
 
     def _raise_nan(self, name: str, iteration: int) -> None:
@@ -198,9 +215,14 @@ def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:
     return PartitionedArray(list(zip(*arrays, strict=True)))
 
 
-def _rows(adjacency: Sequence[PartitionedArray]) -> PartitionedArray:
-    offsets, targets, _, weights = adjacency
-    return _zipped([offsets, targets, weights])
+def _scratch(
+    element: Element, owned: int, wide: np.dtype[Any], lengths: NDArray[Any] | None
+) -> GpuArrays | NDArray[Any]:
+    """Return what an element keeps during a run. `lengths` has the messages of each vertex, to count them."""
+    if element.kind == "cuda":
+        return GpuArrays(element, owned, wide, lengths)
+    longest = 0 if lengths is None else int(lengths.max(initial=0))
+    return np.empty((WORKERS, longest), wide)
 
 
 def _message_dtype(first: Mapping[str, NDArray[Any]], wide: str) -> str:

@@ -18,6 +18,7 @@ from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, lock, sou
 from evener.programs.kernel_cache import KernelCache
 from evener.programs.operators import type_text
 from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
+from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ SEND_PARAMETERS = (*MESSAGE_PARAMETERS, "iteration")
 APPLY_PARAMETERS = (*SEND_PARAMETERS, "total")
 
 _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
-_OWN_FILES = ("vertex_kernels_cpu.py", "vertex_compilation.py", "operators.py")
+_OWN_FILES = ("vertex_kernels_cpu.py", "vertex_kernels_gpu.py", "vertex_compilation.py", "operators.py")
 
 
 # Whether the messages of programs are real, by the key of their functions.
@@ -45,26 +46,31 @@ class ProgramFunctions(NamedTuple):
     ----------
     names : tuple of str
         The fields of the state.
-    real : tuple of bool
-        Whether each field is float64 instead of int64.
+    dtypes : tuple of str
+        The type of each field: "float32", "float64" or "int64".
     send, apply, aggregate : Operator
     combine : Operator or None
         None for the most frequent message.
     """
 
     names: tuple[str, ...]
-    real: tuple[bool, ...]
+    dtypes: tuple[str, ...]
     send: Operator
     combine: Operator | None
     apply: Operator
     aggregate: Operator
 
     @property
+    def real(self) -> tuple[bool, ...]:
+        """Whether functions see each field as float64 instead of int64."""
+        return tuple(dtype != "int64" for dtype in self.dtypes)
+
+    @property
     def key(self) -> str:
         """Identifies the functions and the fields."""
         functions = (self.send, self.combine, self.apply, self.aggregate)
         keys = [f"{one.key} {one.extra}" if one else "most_frequent" for one in functions]
-        return " ".join([str(self.names), str(self.real), *keys])
+        return " ".join([str(self.names), str(self.dtypes), *keys])
 
 
 def message_is_real(functions: ProgramFunctions, *, real_weights: bool) -> bool:
@@ -96,6 +102,9 @@ def message_is_real(functions: ProgramFunctions, *, real_weights: bool) -> bool:
 def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
     """Return the kernel of a superstep; its code is compiled, or loaded, at its first call.
 
+    Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first one is
+    `scratch`, or `GpuArrays` on a GPU. The rows `near` and `far` include the runs of rows, `blocks`.
+
     Raises
     ------
     ArgumentError
@@ -103,29 +112,37 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
     """
     text = "\n".join([source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key])
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    return kernel_of(key, lambda cache: _build(functions, shape, cache))
+    return kernel_of(key, lambda cache: _build(functions, shape, key, cache))
 
 
-def _build(functions: ProgramFunctions, shape: Shape, cache: KernelCache) -> Kernel:
+def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCache) -> Kernel:
     if cache.checked is None:
         _check_types(functions, real=shape.real)
         cache.mark_checked()
     load, store, distance = _state_functions(functions.names, functions.real)
     combine = functions.combine.adapted(()) if functions.combine else None
-    step = make_step(
-        Functions(
-            load,
-            store,
-            distance,
-            functions.send.adapted(SEND_PARAMETERS),
-            combine,
-            functions.apply.adapted(APPLY_PARAMETERS),
-            functions.aggregate.adapted(SEND_PARAMETERS),
-        ),
-        shape,
+    adapted = Functions(
+        load,
+        store,
+        distance,
+        functions.send.adapted(SEND_PARAMETERS),
+        combine,
+        functions.apply.adapted(APPLY_PARAMETERS),
+        functions.aggregate.adapted(SEND_PARAMETERS),
     )
+    step = make_step(adapted, shape)
     step._cache = cache  # noqa: SLF001 - Numba has no public way
-    return Kernel(cpu=step, name="vertex_program")
+
+    def on_cpu(
+        scratch: Any, first: bool, everyone: bool, near: Any, far: Any, fields: Any, sent: Any,  # noqa: FBT001
+        next_sent: Any, nothing: Any, *others: Any,
+    ) -> Any:  # fmt: skip
+        return step(
+            first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch, *others
+        )
+
+    linked = linked_functions(functions, adapted, _state_class(functions.names), _apart, shape)
+    return Kernel(cpu=on_cpu, cuda=GpuStep(linked, key, shape), name="vertex_program")
 
 
 def _check_types(functions: ProgramFunctions, *, real: bool) -> None:

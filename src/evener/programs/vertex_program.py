@@ -90,21 +90,24 @@ class VertexProgram:
 
 
 def program_spec(
-    name: str, summary: str, columns: Sequence[Column], fields: int = 1, **others: Any
+    name: str, summary: str, columns: Sequence[Column], fields: int = 1, tables: float = 0, **others: Any
 ) -> AlgorithmSpec:
-    """Return the spec of an algorithm that is a vertex program with so many fields."""
+    """Return the spec of an algorithm that is a vertex program with so many fields.
+
+    `tables` are the bytes for each vertex in which GPUs count messages.
+    """
     return AlgorithmSpec(
         name=name,
         summary=summary,
         columns=tuple(columns),
         directions="both",
         reads_every_edge=True,
-        # Fields and two buffers of messages, or of fields if edges have weights, and a degree.
-        state=StateBytes(8 * fields + 16 * fields + 4, 16 * fields + 4),
+        # Fields and two buffers of messages, or of fields if edges have weights, and a degree; on a GPU, also
+        # a combined message and three bitmaps.
+        state=StateBytes(8 * fields + 16 * fields + 4 + 8 + 3 + tables, 16 * fields + 4 + 3),
         host_state=StateBytes(4 * fields + 8, 8),
         traffic=Traffic(pushed=0.0, pulled=8.0),
         unit="a superstep",
-        kinds=("cpu",),
         **others,
     )
 
@@ -126,9 +129,10 @@ def vertex_program(
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Return the states of all vertices after a vertex program, on CPUs.
+    """Return the states of all vertices after a vertex program.
 
     In each superstep, a vertex works if it is active or has an active neighbour that sends to it. It combines
     the messages of all neighbours that send to it, active or inactive, and applies the result to its state.
@@ -145,8 +149,8 @@ def vertex_program(
         floating-point fields. Default: until no vertex is active.
     max_iter : int, default 1000
         The largest number of supersteps if `until` is no integer.
-    on, policy, alpha
-        Where to run a graph that is not placed: see `plan`. The default is ``on="cpu"``.
+    on, policy, alpha, gpu_memory
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
@@ -165,8 +169,7 @@ def vertex_program(
     ------
     ArgumentError
         If a function is not a pure function of numbers, cannot be compiled or returns another type. If random
-        values show that `combine` is not associative or commutative. If a field becomes NaN. If an element is
-        a GPU.
+        values show that `combine` is not associative or commutative. If a field becomes NaN.
     MpiError
         If ranks have different programs.
     OutOfMemoryError
@@ -190,7 +193,7 @@ def vertex_program(
     """
     run = run_program(
         graph, program, _SPEC, until=until, max_iter=max_iter, on=on, policy=policy, alpha=alpha,
-        progress=progress,
+        gpu_memory=gpu_memory, progress=progress,
     )  # fmt: skip
     columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
     arrays = {name: (lambda array=array: run.pg.gather(array)) for name, array in run.fields.items()}
@@ -297,7 +300,7 @@ def _functions(program: VertexProgram, first: Mapping[str, NDArray[Any]]) -> Pro
         raise ArgumentError(msg)
     return ProgramFunctions(
         tuple(first),
-        tuple(values.dtype.kind == "f" for values in first.values()),
+        tuple(str(values.dtype) for values in first.values()),
         read_operator("send", program.send, SEND_PARAMETERS),
         None if isinstance(combine, str) else read_operator("combine", combine, (), reorder=True),
         read_operator("apply", program.apply, APPLY_PARAMETERS),

@@ -1,4 +1,4 @@
-"""Transports between fake GPUs of fake ranks: answers, the choice of a transport, and use of windows."""
+"""Transports between fake GPUs of fake ranks: answers, the choice of a transport, and windows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_five_algorithms(monkeypatch, truths, transport):
 
 @pytest.mark.parametrize("transport", ["ipc", "nccl"])
 def test_several_elements_of_several_ranks(monkeypatch, truths, transport):
-    """Routes between GPUs, and routes of CPUs, which go through the hosts' memory."""
+    """Some routes connect GPUs directly; routes of CPUs go through host memory."""
     monkeypatch.setenv(VARIABLE, transport)
 
     def run(world):
@@ -59,7 +59,7 @@ def test_several_elements_of_several_ranks(monkeypatch, truths, transport):
 
 @pytest.mark.parametrize("transport", ["ipc", "nccl"])
 def test_ranks_that_only_send_or_only_receive(monkeypatch, transport):
-    """Edges lead from one partition to the other only, so one rank has all mirrors."""
+    """All edges lead from one partition to the other, so one rank has all mirrors."""
     monkeypatch.setenv(VARIABLE, transport)
     graph = ev.Graph.from_edges(np.repeat([0, 1], 10), np.tile(np.arange(2, 12), 2))
 
@@ -79,7 +79,7 @@ def test_ranks_that_only_send_or_only_receive(monkeypatch, transport):
 
 
 def names_between(on, *, hosts=("a", "a")):
-    """The transports from rank 0 to rank 1 and back, as each rank sees them."""
+    """Return the transports from rank 0 to rank 1 and back; both ranks must agree."""
 
     def connect(world):
         world.host = hosts[world.rank]
@@ -102,7 +102,7 @@ def test_the_first_transport_that_works_is_used(monkeypatch):
     monkeypatch.setattr(RankGpu, "shares_nothing", False)
     monkeypatch.setattr(RankGpu, "opens_nothing", True)
     assert names_between("gpu:0") == ("nccl", "nccl")
-    assert names_between("gpu:shared") == (HOST, HOST)  # NCCL refuses a GPU of two ranks
+    assert names_between("gpu:shared") == (HOST, HOST)  # NCCL refuses two ranks on one GPU
     monkeypatch.setattr(NCCL, "_library", lambda: None)
     assert names_between("gpu:0") == (HOST, HOST)
 
@@ -149,7 +149,7 @@ def test_a_sender_waits_for_a_window_that_is_not_released(monkeypatch):
 
 @pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi"])
 def test_routes_are_measured(monkeypatch, transport):
-    """Between the GPUs of ranks 0 and 2. Rank 1 has none."""
+    """Ranks 0 and 2 have a GPU; rank 1 has none."""
     monkeypatch.setenv(VARIABLE, transport)
 
     def measure(world):

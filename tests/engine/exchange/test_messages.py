@@ -1,4 +1,4 @@
-"""Transports that copy, between elements with separate memories, some driven as GPUs are."""
+"""Transports that copy between elements with separate memories, some of which are deferred like GPUs."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ pytestmark = pytest.mark.usefixtures("apart_elements")
 
 
 class TestFourMemories(TransportContract):
-    """Every element sends to several others and receives from them, each on a thread of its own."""
+    """Every element runs on its own thread, and exchanges with several others."""
 
     on = ("apart:0", "apart:1", "apart:2", "apart:3")
 
 
-class TestSomeThatAreDrivenByTheCallingThread(TransportContract):
-    """Routes of both transports meet at each element, and copies arrive late, as those of GPUs do."""
+class TestSomeDeferredElements(TransportContract):
+    """Each element has routes of both transports, and copies arrive late, as copies of GPUs do."""
 
     on = ("apart:0", "late:1", "late:1", "apart:0")
 
 
 class TestPeersThatCopy(TransportContract):
-    """Values that changed are packed, and all packets are copied from memory to memory."""
+    """Changed values are packed, and packets are copied from memory to memory."""
 
     on = ("peer:0", "peer:1", "peer:2")
 
 
 class TestPeersThatReadInPlace(TransportContract):
-    """Values that changed are read in place; all values of a route are copied."""
+    """Changed values are read in place; complete values of a route are copied."""
 
     on = ("reads:0", "reads:1", "reads:2")
 
@@ -60,7 +60,7 @@ def test_bytes_of_sparse_and_dense(verb, dtype, flagged, moved):
 
 @pytest.fixture
 def placed():
-    """Vertices by thirds on two elements that share a memory and one apart, and edges between all."""
+    """A graph on three elements, two of which share a memory, with edges between all of them."""
     ends = np.random.default_rng(5).integers(0, 300, (2, 3000))
     return partition(Graph.from_edges(*ends, directed=False, n=300), ["apart:0", "apart:0", "apart:1"])
 
@@ -74,7 +74,7 @@ def test_only_elements_with_separate_memories_copy(placed):
     assert copied == {(0, 2), (1, 2), (2, 0), (2, 1)}
 
 
-def test_packing_is_sending_and_taking_is_receiving(placed):
+def test_packing_counts_as_sending_and_unpacking_as_receiving(placed):
     engine = Engine(placed, "test")
     engine.superstep("push")
     engine.push(engine.array("float64", 1.0), "add")
@@ -84,8 +84,8 @@ def test_packing_is_sending_and_taking_is_receiving(placed):
     assert all(span.compute == 0 for span in engine.timeline)
 
 
-def test_what_is_posted_is_sent_by_the_step_that_computes(placed):
-    """An element sends when its own kernel is done; the exchange that follows only receives."""
+def test_published_values_are_sent_after_the_kernel(placed):
+    """An element sends when its kernel is complete; the later exchange only receives."""
     engine = Engine(placed, "test")
     flags = engine.bits()
     engine.superstep("compute")
@@ -99,13 +99,13 @@ def test_what_is_posted_is_sent_by_the_step_that_computes(placed):
     engine.pull(flags)
     later = engine.timeline.spans[len(sent) :]
     assert [span.send for span in later] == [0, 0, 0]
-    # The two that share a memory take from one another, and these bytes count when they are taken.
+    # Elements 0 and 1 share a memory, and their bytes are counted when they are read.
     assert [span.bytes_sent for span in later][2] == 0
     assert sent[2] == sum((len(r) + 7) // 8 for r in engine.routes if r.owner == 2) > 0
 
 
-def test_what_comes_from_the_step_before_is_received_while_the_next_is_sent(placed):
-    """Only the first has to be sent before anybody computes."""
+def test_values_of_the_previous_step_are_received_in_the_next(placed):
+    """Only the first array is sent before any element computes."""
     engine = Engine(placed, "test")
     flags, others = engine.bits(), engine.bits()
     for pulled, posted in ((flags, others), (others, flags)):
@@ -119,14 +119,14 @@ def test_what_comes_from_the_step_before_is_received_while_the_next_is_sent(plac
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 3])
-def test_ranks_travel_once_an_iteration(placed, iterations):
-    """4 bytes for each mirror; what the last iteration makes is not sent any more."""
+def test_ranks_are_sent_once_per_iteration(placed, iterations):
+    """Each iteration sends 4 bytes for each mirror, and the ranks of the last iteration are not sent."""
     r = ev.pagerank(placed, tol=0, max_iter=iterations)
     mirrors = sum(p.mirrors for p in placed.partitions)
     assert sum(span.bytes_sent for span in r.timeline) == iterations * 4 * mirrors
 
 
-def test_where_all_share_a_memory_nothing_is_sent():
+def test_elements_of_one_memory_send_nothing():
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0])
     engine = Engine(partition(graph, ["apart:4"] * 2), "test")
     engine.superstep("pull")
@@ -135,8 +135,8 @@ def test_where_all_share_a_memory_nothing_is_sent():
     assert all(span.send == 0 for span in engine.timeline)
 
 
-def test_values_pulled_for_a_kernel_come_by_message(placed):
-    """`compute` with `pulled` sends before any element takes its steps."""
+def test_values_pulled_for_a_kernel_are_received_before_it(placed):
+    """`compute` with `pull_before` sends before any element runs its kernel."""
     engine = Engine(placed, "test")
     engine.superstep("count")
     flags = engine.bits()
@@ -148,12 +148,12 @@ def test_values_pulled_for_a_kernel_come_by_message(placed):
         assert unpack(element.download(words), len(p.vertices)).all()
 
 
-# ---- what travels, by hand ---------------------------------------------------------------------------
+# ---- packets, by hand --------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def ends():
-    """A holder of 70 mirrors from its vertex 50 on, of an owner's vertices 0, 3, 6, ...; both directions."""
+    """The push and the pull between mirrors, vertices 50 to 119, and their owner's vertices 0, 3, 6, ..."""
     holder, owner = ApartElement("holder", 0), ApartElement("owner", 1)
     holder.begin_round()
     owner.begin_round()
@@ -163,14 +163,14 @@ def ends():
 
 
 def links(route, holder, owner):
-    """The push and the pull of a route."""
+    """Return the push and the pull of a route."""
     of_mirrors, of_owner = Buffers(holder), Buffers(owner)
     up = Link(route, 0, 1, of_mirrors, of_owner, complete=False)
     return up, Link(route, 1, 0, of_owner, of_mirrors, complete=False)
 
 
 def push(link, op, here, there, flags=None, owner_flags=None):
-    """Push on one link; returns the packet as it was received."""
+    """Push on one link, and return the received packet."""
     flagged = flags is not None
     link.receive_end.expect(room_for_push(link.route, link.inbox, op, there.dtype, flagged=flagged))
     link.send_end.send(pack_push(link.route, link.outbox, op, here, flags))
@@ -181,7 +181,7 @@ def push(link, op, here, there, flags=None, owner_flags=None):
 
 
 def pull(link, there, here, *, as_bits):
-    """Pull on one link, without flags; returns the packet as it was received."""
+    """Pull on one link without flags, and return the received packet."""
     how = {"as_bits": as_bits, "turn": 0}
     link.receive_end.expect(room_for_pull(link.route, link.inbox, here, flagged=False, **how))
     link.send_end.send(pack_pull(link.route, link.outbox, there, None, **how))
@@ -190,7 +190,7 @@ def pull(link, there, here, *, as_bits):
     return packet
 
 
-def test_bits_travel_as_bits(ends):
+def test_bitmaps_are_sent_as_bits(ends):
     pushes, pulls = ends
     holder, owner = pushes.outbox.element, pushes.inbox.element
     flags = np.random.default_rng(1).random(210) < 0.5
@@ -208,7 +208,7 @@ def test_bits_travel_as_bits(ends):
 
 
 @pytest.mark.parametrize(("op", "expected", "left"), [("add", 12, 0), ("min", 5, 5)])
-def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
+def test_all_values_are_sent_without_flags(ends, op, expected, left):
     link, _ = ends
     here = link.outbox.element.upload(np.full(120, 5, np.uint32))
     there = link.inbox.element.upload(np.full(210, 7, np.uint32))
@@ -218,8 +218,8 @@ def test_all_values_travel_where_no_flags_are_given(ends, op, expected, left):
 
 
 @pytest.mark.parametrize(("op", "left"), [("add", 0), ("min", 5), ("set", 5)])
-def test_of_values_that_are_not_flagged_none_travels(ends, op, left):
-    """40 of 70 are: as a list they would be 320 bytes."""
+def test_values_without_a_flag_are_not_sent(ends, op, left):
+    """40 of 70 values are flagged. A sparse packet would have 320 bytes, so the packet is dense."""
     link, _ = ends
     flagged = np.arange(120) >= 80
     here = link.outbox.element.upload(np.where(flagged, 5, 99).astype(np.uint32))
@@ -231,8 +231,8 @@ def test_of_values_that_are_not_flagged_none_travels(ends, op, left):
     assert link.outbox.element.download(here).tolist() == [99] * 80 + [left] * 40
 
 
-def test_few_changes_travel_as_a_list(ends):
-    """3 of 70: positions and values of 4 bytes each."""
+def test_few_changes_are_sent_as_a_sparse_packet(ends):
+    """3 of 70 values changed: the packet has 3 positions and 3 values of 4 bytes each."""
     link, _ = ends
     flagged = np.isin(np.arange(120), [50, 60, 119])
     here = link.outbox.element.upload(np.arange(120, dtype=np.uint32))
@@ -246,8 +246,8 @@ def test_few_changes_travel_as_a_list(ends):
     assert {v: int(found[v]) for v in np.flatnonzero(found < 1000)} == {0: 50, 30: 60, 207: 119}
 
 
-def test_contiguous_values_travel_from_where_they_are(ends):
-    """The owner runs no kernel for them and keeps no copy; they arrive in the mirrors."""
+def test_contiguous_values_are_sent_in_place(ends):
+    """The owner runs no kernel and keeps no copy; the values arrive in the mirrors."""
     holder, owner = ends[0].outbox.element, ends[0].inbox.element
     route = upload_route(Route.from_index(0, 1, 50, np.arange(30, 100, dtype=np.uint32), 210), owner)
     assert route.first == 30
@@ -268,8 +268,8 @@ def test_buffers_allocate_each_array_once():
     assert buffers.bitmap("marks", 70).ctypes.data != flags.ctypes.data
 
 
-def test_room_is_allocated_before_the_round_in_which_packets_arrive(placed, monkeypatch):
-    """New memory may have been an array that a kernel of an earlier round still uses on a GPU."""
+def test_buffers_are_allocated_before_the_round_of_their_packets(placed, monkeypatch):
+    """On a GPU, a kernel of an earlier round may still use the memory of a new allocation."""
     done = []
     begin, allocate = ApartElement.begin_round, ApartElement.allocate
     monkeypatch.setattr(ApartElement, "begin_round", lambda own: done.append("round") or begin(own))
@@ -284,15 +284,13 @@ def test_room_is_allocated_before_the_round_in_which_packets_arrive(placed, monk
     del done[:]
     engine.pull(array, changed=flags)
     engine.pull(flags)
-    inboxes = [k for k, one in enumerate(done) if one == "allocate"]
     assert done[:1] == ["allocate"]
     assert "copy" in done
     assert done.index("round") < done.index("copy")
-    assert inboxes
 
 
-def test_nothing_stays_on_its_way_when_an_error_breaks_an_exchange_off():
-    """What one element posted before another failed is not taken for what comes after."""
+def test_an_error_leaves_no_message_in_transit():
+    """A later exchange does not receive a message that was posted before the error."""
     graph = ev.Graph.from_edges(*np.random.default_rng(2).integers(0, 200, (2, 900)), directed=False)
     engine = ev.Engine(ev.partition(graph, ["apart:0", "apart:1"]), "test")
     engine.superstep("one")

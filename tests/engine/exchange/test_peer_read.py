@@ -1,4 +1,4 @@
-"""Elements that read each other's memory in place: algorithms give the reference's answers on them."""
+"""Elements that read each other's memory in place, compared with the reference on all algorithms."""
 
 from __future__ import annotations
 

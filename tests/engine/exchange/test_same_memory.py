@@ -1,4 +1,4 @@
-"""The same-memory transport between two and four CPU elements, and its choice of sparse or dense by hand."""
+"""The same-memory transport between CPU elements, and its choice of sparse or dense encoding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from one_route import check_one_route, sparse_and_dense
 
 
 class TestFourElements(TransportContract):
-    """Elements of one and of two threads read one another's arrays at the same time."""
+    """Elements of one and two threads read each other's arrays at the same time."""
 
     on = ("cpu:1", "cpu:2", "cpu:2", "cpu:1")
 
@@ -25,7 +25,7 @@ def test_bytes_of_sparse_and_dense(verb, dtype, flagged, moved):
     check_one_route(element, element, verb, dtype, flagged, moved)
 
 
-def test_dense_and_sparse_agree_whatever_share_changed():
+def test_dense_and_sparse_agree_for_any_share_of_changes():
     ends = np.random.default_rng(5).integers(0, 500, (2, 3000))
     pg = partition(Graph.from_edges(*ends, directed=False, n=500), ["cpu:1"] * 3)
     for share in np.linspace(0, 1, 11):
@@ -45,7 +45,7 @@ def test_dense_and_sparse_agree_whatever_share_changed():
             assert (a == b).all()
 
 
-def test_no_route_where_nothing_crosses():
+def test_no_route_without_edges_between_partitions():
     g = Graph.from_edges([0, 1], [1, 0], n=4)
     assert partition(g, ["cpu:1", "cpu:1"], policy="high", alpha=1).routes == []
     assert partition(g, ["cpu:1"]).routes == []

@@ -48,7 +48,7 @@ __global__ void PARALLEL(1024) iterate(
     CachedValues<Rank> cached(contribution, rank.length, shared);
     over_rows<BLOCK_EDGES, LANE_EDGES>(
         offsets, blocks, connected,
-        [&](u64 first, u64 last, u32 who, u32 width) {
+        [&](u64, u64 first, u64 last, u32 who, u32 width) {
             return gathered_by(cached, targets, first, last, who, width, Sum(), 0.0);
         },
         Sum(), [&](u64 v) { return Own{rank[v], out_degree[v]}; },

@@ -54,7 +54,7 @@ __global__ void PARALLEL(256) iterate(
     double error = 0, dangling = 0;
     over_rows<BLOCK_EDGES, LANE_EDGES>(
         offsets, blocks, connected,
-        [&](u64 first, u64 last, u32 who, u32 width) {
+        [&](u64, u64 first, u64 last, u32 who, u32 width) {
             return pulled_by(contribution, targets, weights, first, last, who, width);
         },
         Sum(), [&](u64 v) { return Own{rank[v], out_strength[v]}; },

@@ -49,8 +49,7 @@ def compile_function(function: LinkedFunction, arch: str) -> bytes:
         The error that ``function.explain`` returns, if the function cannot be compiled.
     """
     cuda = _imported("numba.cuda")
-    types = import_module("numba").types
-    returned, *parameters = (getattr(types, name) for name in (function.returns, *function.parameters))
+    returned, *parameters = (_type(name) for name in (function.returns, *function.parameters))
     capability = divmod(int(arch.rpartition("_")[2]), 10)
     with _lock, _inner_functions_for(capability):
         try:
@@ -112,6 +111,15 @@ def _inner_functions_for(capability: tuple[int, int]) -> Iterator[None]:
         yield
     finally:
         dispatcher.get_current_device = current
+
+
+def _type(name: str) -> Any:
+    """Return the type of Numba for a name such as "int64" or "float32**"."""
+    types = import_module("numba").types
+    found = getattr(types, name.rstrip("*"))
+    for _ in range(name.count("*")):
+        found = types.CPointer(found)
+    return found
 
 
 def _imported(module: str) -> Any:

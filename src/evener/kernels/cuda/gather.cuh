@@ -101,10 +101,11 @@ __device__ inline Wide gathered_by(
 // Gather the rows of the runs ``blocks[b]:blocks[b + 1]`` that begin before row `rows`. Thread blocks take
 // runs in turn.
 //
-// ``gather(first, last, who, width)`` combines a thread's share of the edges ``first:last``. Then one thread
-// calls ``finish(v, combined, own)``, where ``own = read_own(v)`` was read before the edges. A block shares
-// each row of a run if its rows have at least BLOCK_EDGES edges on average; else a row has a thread for every
-// LANE_EDGES edges, and at most a warp. Each row is combined in a fixed order.
+// ``gather(v, first, last, who, width)`` combines a thread's share of the edges ``first:last`` of row v; a
+// thread without a row passes no edges. Then one thread calls ``finish(v, combined, own)``, where
+// ``own = read_own(v)`` was read before the edges. A block shares each row of a run if its rows have at least
+// BLOCK_EDGES edges on average; else a row has a thread for every LANE_EDGES edges, and at most a warp. Each row
+// is combined in a fixed order.
 template <u64 BLOCK_EDGES, u64 LANE_EDGES, typename Gather, typename Combine, typename ReadOwn, typename Finish>
 __device__ inline void over_rows(
     Array<const u64> offsets, Array<const u32> blocks, u64 rows, Gather gather, Combine combine,
@@ -115,7 +116,7 @@ __device__ inline void over_rows(
         u64 each = (offsets[end] - offsets[begin]) / (end - begin);
         if (each >= BLOCK_EDGES) {
             for (u64 v = begin; v < end; v++) {
-                auto all = gather(offsets[v], offsets[v + 1], threadIdx.x, blockDim.x);
+                auto all = gather(v, offsets[v], offsets[v + 1], threadIdx.x, blockDim.x);
                 all = over_block(all, combine);
                 if (threadIdx.x == 0) finish(v, all, read_own(v));
             }
@@ -133,7 +134,7 @@ __device__ inline void over_rows(
             u64 first = mine ? offsets[v] : 0, last = mine ? offsets[v + 1] : 0;
             decltype(read_own(v)) own{};
             if (mine && who == 0) own = read_own(v);
-            auto all = across(gather(first, last, who, width), combine, width);
+            auto all = across(gather(v, first, last, who, width), combine, width);
             if (mine && who == 0) finish(v, all, own);
         }
     }

@@ -14,7 +14,7 @@ import numpy as np
 
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import fail, first_true, required_parameter, vertex_numbers
-from evener.engine.array import PartitionedArray
+from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ SPEC = program_spec(
     "cdlp",
     "Communities by label propagation.",
     [Column("label", "group")],
+    tables=TABLE_BYTES,
     run="evener.programs.library.cdlp:cdlp",
     verify="evener.programs.library.cdlp:check",
     options=(Option("max_iter", "int", "Number of iterations (default 10)."),),
@@ -61,7 +62,7 @@ def cdlp(
     max_iter : int, default 10
         The number of iterations.
     on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`. CPUs only.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 
@@ -86,8 +87,12 @@ def cdlp(
         graph, _program, SPEC, until=max_iter, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
         progress=progress,
     )  # fmt: skip
-    numbers = PartitionedArray([own.astype(np.uint32) for own in run.fields["label"]])
-    columns = {"label": lambda: run.pg.gather_numbers(numbers)}
+
+    def labels() -> NDArray[np.int64]:
+        pairs = zip(run.pg.elements, run.fields["label"], strict=True)
+        return run.pg.gather_numbers([element.run(own.astype, np.uint32) for element, own in pairs])
+
+    columns = {"label": labels}
     return result_of(run, "cdlp", SPEC.columns, columns, {"max_iter": max_iter})
 
 

@@ -60,7 +60,7 @@ def k_core(
     k : int, default 2
         The smallest number of edges of a vertex in the core. Repeated edges and self-loops count.
     on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`. CPUs only.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 

@@ -75,7 +75,7 @@ def katz_centrality(
     max_iter : int, default 1000
         The largest number of iterations.
     on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`. CPUs only.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 

@@ -63,7 +63,7 @@ def maximal_independent_set(
     seed : int, default 1
         The seed of the random priorities.
     on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`. CPUs only.
+        Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
 

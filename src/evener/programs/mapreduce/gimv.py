@@ -19,7 +19,7 @@ from evener.programs.mapreduce.job import Job
 from evener.programs.mapreduce.placement import memory_limit
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
-from evener.programs.steps import owned_values, raise_nan
+from evener.programs.steps import absolute_sum, owned_values, raise_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +84,9 @@ def run_two_stages(
     ArgumentError
         If a value becomes NaN.
     """
-    owned = owned_values(pg, first)
     kind = GpuStages if pg.elements[0].kind == "cuda" else CpuStages
-    steps: TwoStages = kind(pg, stages, operators, owned, identity)
-    size = float(sum(np.abs(own, dtype=np.float64).sum() for own in owned))
-    n, total = pg.graph.n, float(pg.world.allreduce(size, "sum"))
+    steps: TwoStages = kind(pg, stages, operators, first, identity)
+    n, total = pg.graph.n, absolute_sum(first)
     iteration, converged = 0, n == 0
     while iteration < condition.limit and not converged:
         iteration += 1
@@ -107,10 +105,10 @@ class CpuStages:
         pg: PartitionedGraph,
         stages: Stages,
         operators: Operators,
-        first: list[NDArray[Any]],
+        first: NDArray[Any],
         identity: float,
     ) -> None:
-        dtype = first[0].dtype
+        dtype = first.dtype
         real = dtype.kind == "f"
         message = message_kernel(operators.combine2, real=real, weighted=pg.graph.weight_dtype is not None)
         self._assign = assign_kernel(operators, real=real)
@@ -126,8 +124,8 @@ class CpuStages:
         )
         self._pg, self._stages, self._identity = pg, stages, identity
         self._wide = np.float64 if real else np.int64
-        self._initial = first
-        self.values = [own.copy() for own in first]
+        self._initial = owned_values(pg, first)
+        self.values = [own.copy() for own in self._initial]
 
     def step(self, total: float) -> tuple[int, float, float]:
         """Run both stages."""

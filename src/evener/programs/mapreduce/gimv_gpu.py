@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile
+from evener.programs.steps import is_constant, owned_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,14 +44,14 @@ class GpuStages:
         pg: PartitionedGraph,
         stages: Stages,
         operators: Operators,
-        first: list[NDArray[Any]],
+        first: NDArray[Any],
         identity: float,
     ) -> None:
         key = " ".join([*(one.key for one in operators), *(" ".join(one.extra) for one in operators)])
-        file = LinkedFile(FILE, key, operators.linked(real=first[0].dtype.kind == "f"))
+        file = LinkedFile(FILE, key, operators.linked(real=first.dtype.kind == "f"))
         self._gpus = [
             _Gpu(element, partition, file, own, identity, pg.graph.n)
-            for element, partition, own in zip(pg.elements, pg.partitions, first, strict=True)
+            for element, partition, own in zip(pg.elements, pg.partitions, _uploaded(pg, first), strict=True)
         ]
         self._stages, self._routes = stages, pg.routes
         self._rounds = max(gpu.chunks for gpu in self._gpus)
@@ -109,7 +110,7 @@ class _Gpu:
         element: Element,
         partition: Partition,
         file: LinkedFile,
-        first: NDArray[Any],
+        first: Any,
         identity: float,
         n: int,
     ) -> None:
@@ -119,7 +120,7 @@ class _Gpu:
         self._wide = np.dtype(np.float64 if first.dtype.kind == "f" else np.int64)
         self._wide_identity = element.upload(np.array([identity], self._wide))
         self._packed = first.itemsize == 4
-        self._initial = element.upload(first)
+        self._initial = first
         self.value = element.allocate(len(first), first.dtype)
         element.run(self.value.__setitem__, slice(None), self._initial)
         record = _PACKED_BYTES if self._packed else _APART_BYTES
@@ -182,3 +183,14 @@ class _Gpu:
 
     def _kernel(self, name: str) -> Any:
         return self.element.kernel(Kernel(cuda=self._file, name=name))
+
+
+def _uploaded(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
+    """Return the first values of the owned vertices on each GPU."""
+    if is_constant(first):
+        return [
+            element.allocate(partition.owned, first.dtype, first[0])
+            for element, partition in zip(pg.elements, pg.partitions, strict=True)
+        ]
+    parts = owned_values(pg, first)
+    return [element.upload(own) for element, own in zip(pg.elements, parts, strict=True)]

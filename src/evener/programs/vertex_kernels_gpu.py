@@ -1,0 +1,223 @@
+"""Vertex programs on GPUs: the launches of one superstep, by kernels with the functions linked in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from evener.elements import Element
+    from evener.programs.vertex_compilation import ProgramFunctions
+    from evener.programs.vertex_kernels_cpu import Functions, Shape
+
+__all__ = ["APPLY", "COMBINE", "FREQUENT", "TABLE_BYTES", "GpuArrays", "GpuStep", "linked_functions"]
+
+APPLY, COMBINE, FREQUENT = (f"{__package__}:vertex_{name}" for name in ("apply", "combine", "frequent"))
+
+# Messages of a vertex that a warp counts, and whose table fits shared memory; as in vertex_frequent.cu.
+_FEW, _MANY = 32, 2048
+# Bytes of a place in a table, and of all tables in global memory for each vertex. If one table needs more,
+# there is one.
+_PLACE_BYTES, TABLE_BYTES = 12, 64
+
+# The parameters through which functions read and write fields; see vertex_functions.cuh.
+_POINTERS = {"float32": "floats", "float64": "doubles", "int64": "integers"}
+_FIELDS = (*(f"{dtype}**" for dtype in _POINTERS), "int64")
+_PLACE = ("int64", "int64", "int64", "int64")  # degree, vertex, n, iteration
+
+
+class GpuArrays:
+    """What a run keeps on a GPU in addition to the arrays that all elements have.
+
+    Parameters
+    ----------
+    element : Element
+    owned : int
+    wide : dtype
+        The type of combined messages.
+    lengths : ndarray of shape (owned,), optional
+        The most messages of each vertex, to find the most frequent one.
+
+    Attributes
+    ----------
+    element : Element
+    combined : array of shape (owned,)
+        The combined messages.
+    long_rows, rows : array
+        Vertices whose messages are counted in global and in shared memory.
+    places : int
+        The number of places of a table in global memory.
+    messages, times : array
+        The tables.
+    """
+
+    def __init__(
+        self, element: Element, owned: int, wide: np.dtype[Any], lengths: NDArray[Any] | None = None
+    ) -> None:
+        self.element = element
+        self.combined = element.allocate(owned, wide)
+        self._addresses: dict[tuple[int, ...], Any] = {}
+        if lengths is not None:
+            # The longest rows come first, so that blocks with a long row get no other.
+            order = np.argsort(lengths, kind="stable")[::-1].astype(np.uint32)
+            count, counted = (int(np.count_nonzero(lengths > least)) for least in (_MANY, _FEW))
+            self.long_rows, self.rows = element.upload(order[:count]), element.upload(order[count:counted])
+            longest = int(lengths[order[0]]) if count else 0
+            self.places = longest + longest // 2
+            tables = max(1, owned * TABLE_BYTES // max(self.places * _PLACE_BYTES, 1))
+            length = min(tables, count) * self.places
+            self.messages, self.times = (element.allocate(length, dtype) for dtype in (np.uint64, np.uint32))
+
+    def addresses(self, arrays: Sequence[Any]) -> Any:
+        """Return the addresses of arrays, as an array of the GPU."""
+        found = tuple(int(array.data.ptr) for array in arrays)
+        if found not in self._addresses:
+            self._addresses[found] = self.element.upload(np.array(found, np.uint64))
+        return self._addresses[found]
+
+
+class GpuStep:
+    """A function of a GPU that does the work of `step` in `evener.programs.vertex_kernels_cpu`.
+
+    Parameters
+    ----------
+    functions : tuple of LinkedFunction
+        As `linked_functions` returns them.
+    key : str
+        Identifies their code.
+    shape : Shape
+
+    Attributes
+    ----------
+    files : tuple of LinkedFile
+        The kernels that combine messages, and the kernel that applies them.
+    """
+
+    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
+        combines = any(one.name.startswith("combine") for one in functions)
+        gather, apply = self.files = tuple(
+            LinkedFile(file, key, functions) for file in (COMBINE if combines else FREQUENT, APPLY)
+        )
+        self._shape, self._gather = shape, self._combine if combines else self._find_most_frequent
+        self._apply = Kernel(cuda=apply, name="apply_messages")
+        self._messages, self._edges, self._few, self._many = (
+            Kernel(cuda=gather, name=name)
+            for name in ("combine_messages", "combine_edges", "most_frequent_of_few", "most_frequent_of_many")
+        )
+
+    def __call__(
+        self, own: GpuArrays, first: bool, everyone: bool, near: Any, far: Any, fields: Any,  # noqa: FBT001
+        sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int, iteration: int,
+        total: float, scheduled: Any, active: Any,
+    ) -> Any:  # fmt: skip
+        """Launch the kernels of a superstep."""
+        shape, place = self._shape, (degree, vertices, n, iteration)
+        if not first:
+            states = own.addresses(sent if shape.per_edge else fields)
+            self._gather(own, near, far, nothing, (everyone, scheduled), sent[0], states, place)
+        result = own.element.kernel(self._apply)(
+            first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
+            own.combined, own.addresses(fields), *place, total, sent[0], next_sent[0], active,
+        )  # fmt: skip
+        if shape.per_edge:
+            for field, target in zip(fields, next_sent, strict=True):
+                target[: len(field)] = field
+        return result
+
+    def _combine(
+        self, own: GpuArrays, near: Any, far: Any, nothing: Any, works: Any, message: Any, states: Any,
+        place: Any,
+    ) -> None:  # fmt: skip
+        for again, rows in enumerate((near, far) if self._shape.both else (near,)):
+            offsets, targets, weights, blocks = rows
+            given = (offsets, targets, blocks, nothing, *works, again, own.combined)
+            if self._shape.per_edge:
+                own.element.kernel(self._edges)(*given, weights, states, *place)
+            else:
+                own.element.kernel(self._messages)(*given, message)
+
+    def _find_most_frequent(
+        self, own: GpuArrays, near: Any, far: Any, nothing: Any, works: Any, message: Any, states: Any,
+        place: Any,
+    ) -> None:  # fmt: skip
+        shape, many = self._shape, own.element.kernel(self._many)
+        given = (
+            *near[:3],
+            *far[:3],
+            shape.both,
+            shape.per_edge,
+            message,
+            states,
+            *place,
+            *works,
+            own.combined,
+        )
+        own.element.kernel(self._few)(*given, nothing)
+        for rows, places in ((own.long_rows, own.places), (own.rows, 0)):
+            if len(rows):
+                many(*given, rows, places, own.messages, own.times)
+
+
+def linked_functions(
+    program: ProgramFunctions, adapted: Functions, state: Any, apart: Any, shape: Shape
+) -> tuple[LinkedFunction, ...]:
+    """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh.
+
+    Parameters
+    ----------
+    program : ProgramFunctions
+    adapted : Functions
+        The functions with all their parameters.
+    state : type
+        The named tuple of the fields.
+    apart : function
+        Returns the change of a floating-point field.
+    shape : Shape
+    """
+    known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}
+    known |= adapted._asdict()
+    wide = "float64" if shape.real else "int64"
+    places = [f"{_POINTERS[dtype]}[{i}][v]" for i, dtype in enumerate(program.dtypes)]
+    wides = ["np.float64" if real else "np.int64" for real in program.real]
+    old = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"
+    writes = "".join(
+        f"    new_{i} = np.{dtype}(state[{i}])\n    {place} = new_{i}\n"
+        for i, (dtype, place) in enumerate(zip(program.dtypes, places, strict=True))
+    )
+    changes = "".join(
+        f" + apart(old[{i}], np.float64(new_{i}))" for i, real in enumerate(program.real) if real
+    )
+    own = f"{', '.join(_POINTERS.values())}, v"
+    place = "degree, vertex, n, iteration"
+    text = (
+        f"def send_({own}, real_weight, weight, {place}):\n"
+        f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {place})\n"
+        f"def aggregate_({own}, {place}):\n"
+        f"    return aggregate({old}, {place})\n"
+        f"def apply_({own}, message, {place}, total, change):\n"
+        f"    old = {old}\n"
+        f"    state, active = apply(old, message, {place}, total)\n{writes}"
+        f"    change[0] = 0.0{changes}\n"
+        f"    return 1 if active else 0\n"
+    )
+    exec(text, known)  # noqa: S102 - the text has numbers only
+    found = [
+        ("send", f"send_{wide}", wide, (*_FIELDS, "float64", "int64", *_PLACE)),
+        ("aggregate", "aggregate", "float64", (*_FIELDS, *_PLACE)),
+        ("apply", f"apply_{wide}", "int64", (*_FIELDS, wide, *_PLACE, "float64", "float64*")),
+    ]
+    functions = [
+        LinkedFunction(name, known[f"{given}_"], returns, parameters, getattr(program, given).explain)
+        for given, name, returns, parameters in found
+    ]
+    if program.combine is not None:
+        python, explain = program.combine.adapter(()), program.combine.explain
+        functions.append(LinkedFunction(f"combine_{wide}", python, wide, (wide, wide), explain))
+    return tuple(functions)

@@ -1,0 +1,91 @@
+"""Vertex programs link into all of their GPU kernels; these tests need no GPU."""
+
+from __future__ import annotations
+
+import math
+from itertools import cycle, product
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.algorithms import registry
+from evener.elements.cuda.compile import compiled
+from evener.elements.cuda.source import declarations
+from evener.programs import vertex_program
+from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT
+
+GRAPH = "rmat:5,directed,weights=1..9"
+
+
+def inner(x):
+    return math.sqrt(x) if x > 2 else x
+
+
+def send(state, weight, degree, vertex, n, iteration):
+    return inner(state.x) * weight + state.k + degree + vertex % n + iteration
+
+
+def apply(state, message, degree, vertex, n, iteration, total):
+    return (message + total / n, state.y, state.k + degree + vertex + iteration), message > state.x
+
+
+def every_parameter(graph, combine):
+    state = {"x": np.float32(1), "y": 2.0, "k": 3}
+    program = ev.VertexProgram(
+        state=state, send=send, combine=combine, apply=apply, along="both", aggregate=lambda state: state.y
+    )
+    ev.vertex_program(graph, program)
+
+
+EVERY_PARAMETER = {
+    "sum": lambda graph: every_parameter(graph, lambda a, b: a + b),
+    "most frequent": lambda graph: every_parameter(graph, "most_frequent"),
+}
+LIBRARY = {name: registry.find(name).function() for name in registry.program_names()}
+ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
+CASES = [*product(EVERY_PARAMETER, ARCHITECTURES), *zip(LIBRARY, cycle(ARCHITECTURES), strict=False)]
+
+
+class CompiledError(Exception):
+    """Raised instead of a run."""
+
+
+def kernel_of(monkeypatch, run):
+    """Return the kernel and the shape of a program without running it."""
+    found = []
+    build = vertex_program.step_kernel
+
+    def step_kernel(functions, shape):
+        found.append((build(functions, shape), shape))
+        raise CompiledError
+
+    monkeypatch.setattr(vertex_program, "step_kernel", step_kernel)
+    with pytest.raises(CompiledError):
+        run(ev.read(GRAPH))
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"), [pytest.param(*case, marks=[pytest.mark.slow] * (case[0] in LIBRARY)) for case in CASES]
+)
+def test_programs_link_into_their_kernels(monkeypatch, name, arch):
+    """The linker inlines the functions of a program, and each kernel can be loaded by its name."""
+    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY)[name])
+    files = kernel.cuda.files
+    gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
+    assert [file.file for file in files] == [gather, APPLY]
+    wide = "double" if shape.real else "i64"
+    bound = {"Message": "float" if shape.per_edge else wide, "Wide": wide, "Weight": "u8"}
+    for file in files:
+        for types in {one.types for one in declarations(file.file).values()}:
+            binary = compiled(file, {t: bound[t] for t in types}, arch)
+            assert binary.code.startswith(b"\x7fELF")
+            assert not any(own in binary.code for own in (b"send_", b"apply_f", b"apply_i", b"aggregate"))
+            for lowered in binary.names.values():
+                assert lowered.encode() + b"\0" in binary.code
+
+
+def test_the_schedule_kernel_compiles():
+    for arch in ("sm_80", "sm_100"):
+        assert compiled("evener.programs:schedule", {}, arch).code

@@ -1,0 +1,99 @@
+"""Vertex programs with expected values from NumPy and built-in algorithms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import evener as ev
+
+
+def shortest(n):
+    """Return a program for distances from vertex 0. Vertices with a decreased distance are active."""
+    distance = np.full(n, np.inf)
+    distance[0] = 0
+    return ev.VertexProgram(
+        state={"distance": distance},
+        active=distance == 0,
+        send=lambda state, weight: state.distance + weight,
+        combine=min,
+        apply=lambda state, message: ((min(state.distance, message),), message < state.distance),
+    )
+
+
+def check_few_vertices_work(graph, expected, on):
+    """Check the distances from vertex 0 and that few edges are read. Return the number of read edges."""
+    r = ev.vertex_program(graph, shortest(graph.n), on=on)
+    assert r.outcome["converged"]
+    assert r.edges < graph.m * r.outcome["iterations"]
+    whole = r.gather()
+    if whole is not None:
+        np.testing.assert_array_equal(whole["distance"], expected)
+    return r.edges
+
+
+def check_inactive_neighbours(splits):
+    """Few vertices are active, but many change. The states equal those of a loop."""
+    graph = ev.read("rmat:6,directed,seed=3")
+    matrix = np.zeros((graph.n, graph.n), int)
+    np.add.at(matrix, (np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(int))), graph.targets), 1)
+    k, active, worked = np.arange(graph.n), np.ones(graph.n, bool), []
+    for _ in range(6):
+        works = active | (matrix[active].sum(axis=0) > 0)
+        following = (k + matrix.T @ k) % 97
+        k, active = np.where(works, following, k), works & (following % 11 == 0)
+        worked.append(works.sum())
+    assert 0 < worked[-1] < graph.n
+    given = {
+        "state": {"k": np.arange(graph.n)},
+        "send": lambda state, weight: state.k,
+        "combine": lambda a, b: a + b,
+        "apply": lambda state, message: (
+            ((state.k + message) % 97,),
+            (state.k + message) % 97 % 11 == 0,
+        ),
+    }
+    for on in splits:
+        r = ev.vertex_program(graph, ev.VertexProgram(**given), until=6, on=on)
+        np.testing.assert_array_equal(r["k"], k)
+
+
+def check_every_parameter(splits):
+    """A program with two fields, all directions, weights and all parameters equals NumPy."""
+    random = np.random.default_rng(5)
+    n, m = 40, 200
+    src, dst, weights = random.integers(0, 30, m), random.integers(0, n, m), random.integers(-3, 9, m)
+    graph = ev.Graph.from_edges(src, dst, weights=weights, n=n)
+    degrees, ids = np.bincount(src, minlength=n), np.arange(n)
+    start = {"x": random.random(n), "k": random.integers(0, 9, n)}
+
+    def send(state, weight, degree, vertex, n, iteration):
+        return state.x * weight + state.k + degree + vertex % n + iteration
+
+    def apply(state, message, degree, vertex, n, iteration, total):
+        return (message / 100 + total / n, state.k + degree + vertex + iteration), True
+
+    for along, ends in (("out", [(src, dst)]), ("in", [(dst, src)]), ("both", [(src, dst), (dst, src)])):
+        x, k = start["x"].copy(), start["k"].copy()
+        for iteration in (1, 2):
+            total, heard = x.sum(), np.zeros(n)
+            for tails, heads in ends:
+                sent = x[tails] * weights + k[tails] + degrees[tails] + tails % n + iteration
+                np.add.at(heard, heads, sent)
+            x, k = heard / 100 + total / n, k + degrees + ids + iteration
+        for on in splits:
+            r = ev.vertex_program(
+                graph,
+                ev.VertexProgram(
+                    state=start,
+                    send=send,
+                    combine=lambda a, b: a + b,
+                    apply=apply,
+                    along=along,
+                    aggregate=lambda state: state.x,
+                ),
+                until=2,
+                on=on,
+            )
+            np.testing.assert_allclose(r["x"], x, rtol=1e-12)
+            np.testing.assert_array_equal(r["k"], k)
+            assert r.outcome == {"iterations": 2, "converged": None}

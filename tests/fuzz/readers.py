@@ -27,8 +27,8 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-# Seconds after which a read counts as endless.
-SECONDS = 20
+# Seconds after which a read counts as endless; on a busy machine the first reads compile kernels for long.
+SECONDS = 120
 
 # The formats with several files.
 _SEVERAL_FILES = (".evg", ".properties", ".v", ".e")

@@ -53,25 +53,30 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
     Elements 0 and 2 hold the leaves of two hubs each. Element 1 owns the hubs, so elements 0 and 2 have a
     giant tree each. One leaf of each tree, the centre, has a long row: two pieces on a GPU. The only edge
     between the trees joins the two centres. The root of each tree is a leaf with a longer row. While giants
-    are skipped, the root is hung under a lower vertex: the middle of a star with an edge to a leaf. Returns
-    the placed graph, the owners of its vertices, and the edges that must not come first in their rows.
+    are skipped, the root is hung under a lower vertex: the middle of a star with an edge to a leaf. Each side
+    also has a pair of vertices with parallel edges, because CPUs link the neighbours of the first vertex
+    first. Returns the placed graph, the owners of its vertices, and the edges that must not come first in
+    their rows.
     """
-    hubs, leaves, of_root, of_centre, of_star, of_ray = 2, 1500, 1110, 1100, 1120, 20
-    ends, owner, centres, late = [], [1] * 2 * hubs, [], []
+    hubs, leaves, of_root, of_centre, of_star, of_ray, of_pair = 2, 1500, 1110, 1100, 1120, 20, 1130
+    ends, owner, centres, pairs, late = [], [1] * 2 * hubs, [], [], []
     for side in range(2):
         centre = len(owner)
         star = centre + leaves
         rays = star + 1 + of_star
-        last = rays + 2 * of_ray
+        pair = rays + 2 * of_ray
         ends += [(leaf, side * hubs + hub) for hub in range(hubs) for leaf in range(centre, star)]
         ends += [(leaf, leaf + 1) for leaf in range(centre, star - 1)]
         ends += [(centre, leaf) for leaf in range(centre + 2, centre + 2 + of_centre)]
-        ends += [(centre + 300, leaf) for leaf in range(centre + 302, centre + 302 + of_root)]
+        for leaf, count in ((centre + 300, of_root), (centre + 301, of_root - 5)):  # before the other centre
+            ends += [(leaf, other) for other in range(leaf + 2, leaf + 2 + count)]
         ends += [(star, own) for own in range(star + 1, rays)]
         # Two neighbours of higher degree come before the leaf in the star's row.
         ends += [(star + 1 + k // of_ray, rays + k) for k in range(2 * of_ray)]
-        owner += [2 * side] * (last - centre)
+        ends += [(pair, pair + 1)] * of_pair
+        owner += [2 * side] * (pair + 2 - centre)
         centres.append(centre)
+        pairs.append(pair)
         late.append((star, star - 1))
     if joined:
         late.append((centres[0], centres[1]))
@@ -81,9 +86,12 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
     )
     pg = ev.partition(graph, on=on)
     result = ev.wcc(pg)
-    assert result.outcome["components"] == 2 - joined
+    assert result.outcome["components"] == 2 - joined + 2
     first_of_side = [0] * hubs + [hubs] * hubs + [p // 2 * hubs for p in owner[2 * hubs :]]
-    assert result["component"].tolist() == ([0] * graph.n if joined else first_of_side)
+    expected = [0] * graph.n if joined else first_of_side
+    for pair in pairs:
+        expected[pair : pair + 2] = [pair, pair]
+    assert result["component"].tolist() == expected
     assert result.timeline.supersteps == 2
     return pg, owner, late
 
@@ -309,6 +317,9 @@ def check_that_every_kernel_is_reached(monkeypatch, kind, splits):
         source_alone(directed=directed).check(on=splits[0] * 2, policy="low", alpha=0.001)
     with monkeypatch.context() as placing:
         check_giants_apart(placing, splits[0] * 3, directed=True, joined=True)
+    placed = ev.partition(ev.read("grid:3x3,weights=1..9"), on=splits[0])
+    for search in (ev.bfs, ev.sssp):
+        search(placed, source=0, cutoff=1)
     reachable = set(kernels()) - OF_NO_ALGORITHM - OF_TABLES - OF_GPUS
     assert sorted(reachable - asked) == []
     assert sorted(asked - OF_CPUS - OF_GPUS - reachable) == []

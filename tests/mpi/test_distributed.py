@@ -199,7 +199,7 @@ def test_sources_that_ranks_cannot_read_in_parts(tmp_path, name, sentence):
 
     def run(_):
         with pytest.raises(ev.EvenerError, match=sentence):
-            ev.bfs(file)
+            ev.bfs(file, source=0)
 
     run_ranks(2, run)
 

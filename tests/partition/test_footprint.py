@@ -216,12 +216,15 @@ def test_rows_that_are_long_enough_for_a_prefix(lengths, both):
     assert found == sum(one >= 8 * (1 + both) for one in of_all)
 
 
+SOURCE = {"bfs": {"source": 0}, "sssp": {"source": 0}}
+
+
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
 def test_a_run_needs_at_least_the_declared_host_state(algorithm):
     """The graph has few edges, so a run allocates almost only its state."""
     graph = ev.Graph.from_edges([0, 1], [1, 2], [1.0, 1.0], directed=False, n=1 << 18)
     placed = ev.partition(graph, "cpu:1")
-    more = {"betweenness": {"k": 1}, "pagerank": {"weights": False}}.get(algorithm, {})
+    more = {"betweenness": {"k": 1}, "pagerank": {"weights": False}, **SOURCE}.get(algorithm, {})
     run = partial(getattr(ev, algorithm), placed, **more)
     run()  # compiles
     cpu._pool.clear()
@@ -242,6 +245,6 @@ def test_a_run_without_room_is_rejected_before_it_begins(monkeypatch, algorithm)
         monkeypatch.setattr(f"evener.system.memory.{name}", value)
     begun = []
     with pytest.raises(ev.OutOfMemoryError, match=f"^{algorithm} on a graph of 64 vertices needs") as caught:
-        getattr(ev, algorithm)(placed, progress=begun.append)
+        getattr(ev, algorithm)(placed, progress=begun.append, **SOURCE.get(algorithm, {}))
     assert (begun, caught.value.available) == ([], 511)
     assert caught.value.needed >= 8 * 64

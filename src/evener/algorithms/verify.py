@@ -21,6 +21,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
+from evener.results.rows import ResultRows
 from evener.system.agreement import on_all_ranks
 
 __all__ = [
@@ -72,7 +73,10 @@ def verify(result: Answer) -> None:
         if not isinstance(found := getattr(result, name), Mapping):
             msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
             raise ArgumentError(msg)
-    if isinstance(result, Result) and result.world.size > 1:
+    if isinstance(result, ResultRows):
+        for row in result.rows:
+            verify(row)
+    elif isinstance(result, Result) and result.world.size > 1:
         if isinstance(result.graph, DistributedGraph):
             msg = (
                 f"verify: expected a graph that rank 0 holds, found a graph in parts on {result.world.size} "

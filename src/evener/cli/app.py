@@ -24,6 +24,7 @@ from evener.cli.options import (
     placement_options,
     read_options,
     takes,
+    with_default_source,
     with_vertices,
 )
 from evener.cli.output import say
@@ -161,7 +162,8 @@ def run(
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
-        result = measured(job, spec, placed, {**arguments, **checkpoints})
+        chosen = with_default_source(spec, opened, arguments)
+        result = measured(job, spec, placed, {**chosen, **checkpoints})
         notes.note_isolated_source(spec, result, arguments)
         if verify:
             runs.check_answer(job, result)
@@ -215,7 +217,8 @@ def verify(
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
         answer: Answer
         if results is None:
-            answer = runs.compute(job, spec, placed, {**with_vertices(spec, opened, arguments), **place})
+            chosen = with_default_source(spec, opened, with_vertices(spec, opened, arguments))
+            answer = runs.compute(job, spec, placed, {**chosen, **place})
         else:
             from evener.algorithms.saved_answer import load_claim
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.verify import verify
 from evener.cli.options import flag
 from evener.engine.checkpoints.request import Checkpoint
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.formats import read
 from evener.partition.distributed.read import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
@@ -143,4 +144,6 @@ def compute_metered(
 def check_answer(job: Job, answer: Answer) -> None:
     """Verify an answer; raise the exceptions of `evener.verify`."""
     job.stage(f"verifying {answer.algorithm}")
-    verify(answer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the scope of the verification says it
+        verify(answer)

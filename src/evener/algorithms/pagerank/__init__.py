@@ -44,7 +44,11 @@ SPEC = AlgorithmSpec(
             choices=("networkx", "graphalytics"),
             changes_answer=False,
         ),
-        Option("personalization", "vertex_values", "Probability that a jump ends at each vertex."),
+        Option(
+            "personalization",
+            "vertex_values",
+            "Vertices at which jumps end: ID or ID=WEIGHT with commas, or a table with a column vertex.",
+        ),
     ),
     directions="in",
     reads_every_edge=True,

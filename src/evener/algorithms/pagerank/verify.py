@@ -9,6 +9,7 @@ wrong ranks meet it, as ``n * tol`` can be, the verifier raises an error.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from evener.algorithms.verification import (
     first_true,
     required_parameter,
 )
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, ConvergenceWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,9 +99,11 @@ def check(answer: Answer) -> None:
         if iterations is not None and iterations < max_iter:
             rule = "a run ends when it converges, or after max_iter"
             fail(answer, rule, f"it took {iterations} of {max_iter}")
+        _warn_not_converged(answer)
         return
     if iterations is None and tolerance > _DECIDES:
         if _is_cut_off(answer, stored, step, tolerance):
+            _warn_not_converged(answer)
             return
         enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
         msg = (
@@ -109,13 +112,10 @@ def check(answer: Answer) -> None:
             "less, or its .parquet table, which records the iterations"
         )
         raise ArgumentError(msg)
-    moved = step(stored.astype(np.float64))
-    moved -= stored
-    np.abs(moved, out=moved)
-    by, v = float(moved.sum()), int(moved.argmax())
-    del moved  # free the memory before the next step
+    by, v = _change(stored, step)
     if by > tolerance + slack:
         if iterations is None and _is_cut_off(answer, stored, step, tolerance):
+            _warn_not_converged(answer)
             return
         after = step(stored.astype(np.float64))[v]
         detail = (
@@ -123,6 +123,27 @@ def check(answer: Answer) -> None:
             f"the largest is at vertex {graph.ids[v]}, from {float(stored[v])} to {after}"
         )
         fail(answer, "another iteration does not change the ranks", detail)
+
+
+def _change(stored: NDArray[Any], step: _Step) -> tuple[float, int]:
+    """Return the total change of the ranks in another iteration, and the vertex that changes most."""
+    moved = step(stored.astype(np.float64))
+    moved -= stored
+    np.abs(moved, out=moved)
+    return float(moved.sum()), int(moved.argmax())
+
+
+def _warn_not_converged(answer: Answer) -> None:
+    msg = (
+        f"the ranks are correct for {_count_of_iterations(_iterations_of(answer))}, and have not converged: "
+        f"tol={answer.parameters['tol']:g} was not met; increase max_iter"
+    )
+    warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+
+
+def _iterations_of(answer: Answer) -> int:
+    iterations = answer.outcome.get("iterations")
+    return int(answer.parameters["max_iter"] if iterations is None else iterations)
 
 
 def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
@@ -215,14 +236,23 @@ def verified_scope(answer: Answer) -> str:
     tol = f"--tol {answer.parameters['tol']:g}"
     if answer.parameters.get("stop") == "networkx":
         tol += " --stop networkx"
-    iterations = answer.outcome.get("iterations")
-    if iterations is None:
-        # A run of max_iter iterations may have ended before the tolerance was met.
-        max_iter = answer.parameters.get("max_iter")
-        cut_off = "" if max_iter is None else f" or as the ranks of {_count_of_iterations(max_iter)}"
-        return f", within {tol}{cut_off}"
-    met = f", within {tol}" if answer.outcome.get("converged", True) else f"; {tol} was not met"
-    return f": the ranks of {_count_of_iterations(iterations)}{met}"
+    if answer.outcome.get("iterations") is None and _meets_tolerance(answer):
+        return f", within {tol}"
+    converged = answer.outcome.get("iterations") is not None and answer.outcome.get("converged", True)
+    met = f", within {tol}" if converged else f"; they have not converged, because {tol} was not met"
+    return f": the ranks of {_count_of_iterations(_iterations_of(answer))}{met}"
+
+
+def _meets_tolerance(answer: Answer) -> bool:
+    """Return whether ranks of an unknown number of iterations meet the tolerance."""
+    if answer.parameters.get("max_iter") is None or answer.graph.n == 0:
+        return True  # else the verification had failed
+    stored = column(answer, "rank")
+    rule = {
+        name: answer.parameters[name] for name in ("tol", "stop", "semantics") if name in answer.parameters
+    }
+    tolerance = tolerance_of(answer.graph.n, **{"stop": "l1", "semantics": "networkx", **rule})
+    return _change(stored, _iteration(answer))[0] <= tolerance + _slack(answer, stored.dtype)
 
 
 def claim_parameters(

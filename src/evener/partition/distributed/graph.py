@@ -103,8 +103,18 @@ class DistributedGraph(Graph):
 
     @property
     def has_string_ids(self) -> bool:
-        """True if the ids are strings; results then hold vertex numbers instead of ids."""
+        """True if the ids are strings."""
         return self.block_ids is not None and self.block_ids.dtype.kind == "U"
+
+    @property
+    def has_integer_ids(self) -> bool:
+        """True if the ids are integers."""
+        return not self.has_string_ids
+
+    @property
+    def has_object_ids(self) -> bool:
+        """False: no file has ids that are neither integers nor strings."""
+        return False
 
     @property
     def nbytes(self) -> int:

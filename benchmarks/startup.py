@@ -1,7 +1,8 @@
 """Question: how long does the first answer take, on a new machine and later.
 
-There is no rival. Each line is a separate process: importing, `--help`, the first run with an empty compiler
-cache, and the same run again.
+There is no rival. Each line is a separate process: importing, `--help`, the first run of each algorithm with
+an empty compiler cache, and the same run again. Then all algorithms run one after the other with one cache,
+and after `evener warmup`. CPU seconds are those of the process and its children.
 
     python benchmarks/startup.py
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,42 +19,75 @@ import time
 
 import harness
 
-HELP = [sys.executable, "-m", "evener", "--help"]
+EVENER = [sys.executable, "-m", "evener"]
 IMPORT = [sys.executable, "-c", "import evener"]
 NOTHING = [sys.executable, "-c", ""]
+ALGORITHMS = "bfs,pagerank,wcc,sssp,betweenness"
+# One iteration, one source, or four sources.
+OPTIONS = {
+    "pagerank": ["--stop", "networkx"],
+    "bfs": ["--source", "0"],
+    "sssp": ["--source", "0"],
+    "betweenness": ["--sources", "0,1,2,3"],
+}
 
 
 def main():
     options = _options()
-    run = [sys.executable, "-m", "evener", "run", options.algorithm, options.graph]
-    if options.algorithm == "pagerank":
-        run += ["--stop", "networkx"]  # one iteration, as in earlier records
+    algorithms = options.algorithms.split(",")
+    runs = {name: [*EVENER, "run", name, options.graph, *OPTIONS.get(name, [])] for name in algorithms}
     rows = []
-    with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
-        for name, command, repeats in (
-            ("python itself", NOTHING, options.repeats),
-            ("import evener", IMPORT, options.repeats),
-            ("evener --help", HELP, options.repeats),
-            (f"first ever: evener run {options.algorithm} {options.graph}", run, 1),
-            ("the same again", run, options.repeats),
-        ):
-            taken = [_seconds(command, cache) for _ in range(repeats)]
-            rows.append({"what": name, "median_seconds": harness.median(taken), "seconds": taken})
-    cells = [(row["what"], harness.duration(row["median_seconds"]), len(row["seconds"])) for row in rows]
-    harness.show("Starting", ["", "median", "runs"], cells)
+
+    def measure(what, command, cache, repeats=1):
+        taken = [_seconds(command, cache) for _ in range(repeats)]
+        seconds, cpu = (harness.median(column) for column in zip(*taken, strict=True))
+        rows.append({"what": what, "median_seconds": seconds, "median_cpu_seconds": cpu, "taken": taken})
+        return rows[-1]
+
+    for what, command in (
+        ("python itself", NOTHING),
+        ("import evener", IMPORT),
+        ("evener --help", [*EVENER, "--help"]),
+    ):
+        measure(what, command, "", options.repeats)
+    for name, command in runs.items():
+        with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
+            measure(f"first ever: evener run {name} {options.graph}", command, cache)
+            measure("the same again", command, cache, options.repeats)
+    if len(runs) > 1:
+        with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
+            each = [measure(f"{name}, after those before", command, cache) for name, command in runs.items()]
+            rows.append({"what": f"all {len(runs)}, sharing a cache", **_total(each)})
+        with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
+            measure("evener warmup", [*EVENER, "warmup"], cache)
+            each = [measure(f"{name}, after warmup", command, cache) for name, command in runs.items()]
+            rows.append({"what": f"all {len(runs)}, after warmup", **_total(each)})
+    cells = [
+        (row["what"], *(harness.duration(row[f"median_{kind}"]) for kind in ("seconds", "cpu_seconds")))
+        for row in rows
+    ]
+    harness.show("Starting", ["", "wall", "CPU"], cells)
     if not options.no_record:
         harness.record("startup", question=__doc__.splitlines()[0], rows=rows)
 
 
+def _total(rows):
+    return {kind: sum(row[kind] for row in rows) for kind in ("median_seconds", "median_cpu_seconds")}
+
+
 def _seconds(command, cache):
-    start = time.perf_counter()
-    subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": cache}, capture_output=True, check=True)
-    return time.perf_counter() - start
+    """Return the wall seconds and the CPU seconds of a command."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - start, cpu
 
 
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--algorithm", default="pagerank")
+    parser.add_argument("--algorithms", default=ALGORITHMS, help="With several, also shared caches.")
     parser.add_argument("--graph", default="rmat:16")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-record", action="store_true", help="print only")

@@ -23,6 +23,9 @@ pytest.register_assert_rewrite("evener.testing", "expected", "fake_elements", "o
 # OpenMP's threads spin for up to 16 ms before they sleep, which is slow on busy cores. Read at load time.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
+# Tests of standard error expect no line about kernels that a cache lacks.
+os.environ.setdefault("EVENER_QUIET", "1")
+
 # The first example that reaches a kernel may have to compile it.
 settings.register_profile("compiling", deadline=None)
 settings.load_profile("compiling")

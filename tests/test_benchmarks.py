@@ -29,7 +29,7 @@ TINY = {
     "memory_limit": ["--edges", "2000", "--ranks", "2", "--limit", "2_000_000_000"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
     "checkpoint": ["--scale", "8", "--rounds", "1"],
-    "startup": ["--graph", "grid:3x3", "--repeats", "1"],
+    "startup": ["--graph", "grid:3x3", "--repeats", "1", "--algorithms", "wcc"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
     "own_operators": ["--scale", "8", "--rounds", "1"],

@@ -106,7 +106,7 @@ def test_bench_times_verified_runs(command):
     done = command("bench", "kcore", "rmat:8", "--repeats", 2, "--on", "cpu:1", "--json")
     assert done.status == 0, done.err
     printed = json.loads(done.out)
-    assert (printed["repeats"], printed["verified"], len(printed["seconds"])) == (2, True, 2)
+    assert (printed["verified"], len(printed["runs"])) == (True, 2)
 
 
 def test_plan_predicts_a_run(command):

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from evener.algorithms.registry import builtin_names, program_names
+from evener.system.address_space import reserve_little
 from evener.system.version import __version__
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from evener.programs.vertex_program import VertexProgram, vertex_program
     from evener.results.result import Result
     from evener.system.launch import launch
+
+reserve_little()
 
 _ALGORITHMS = (*builtin_names(), *program_names())
 

@@ -105,7 +105,7 @@ class OutOfMemoryError(EvenerError, MemoryError):
 
 
 class DeviceError(EvenerError, RuntimeError):
-    """A GPU, its driver or a CUDA library is missing, too old, or has failed; or a process lacks threads."""
+    """A GPU, its driver or a CUDA library is missing, too old, or has failed."""
 
 
 class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - follows MemoryError

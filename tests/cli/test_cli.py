@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import networkx as nx
@@ -76,7 +77,7 @@ class TestRun:
         done = evener("run", "pagerank", karate, "--undirected", "--json", "-o", table, "--verify")
         content = json.loads(done.out)
         assert content["algorithm"] == "pagerank"
-        assert content["graph"] == {"vertices": 34, "edges": 156, "directed": False}
+        assert content["graph"] == {"name": str(karate), "vertices": 34, "edges": 156, "directed": False}
         assert content["verified"] is True
         assert content["written"] == [str(table)]
         assert content["supersteps"] == len({span["superstep"] for span in content["timeline"]})
@@ -358,9 +359,9 @@ class TestOtherCommands:
 
     def test_bench(self, evener):
         timed = json.loads(evener("bench", "bfs", "rmat:6", "--repeats", 3, "--json").out)
-        assert timed["verified"]
-        assert len(timed["seconds"]) == 3
-        assert sorted(timed["seconds"])[1] == timed["median_seconds"]
+        seconds = [run["seconds"] for run in timed["runs"]]
+        assert len(seconds) == 3
+        assert sorted(seconds)[1] == timed["seconds"]
         assert "median" in evener("bench", "betweenness", "grid:4x4", "--repeats", 1).out
 
     def test_verify_runs_or_reads_a_table(self, evener, karate, tmp_path):
@@ -756,12 +757,46 @@ def test_runs_that_do_not_converge_are_noted_once(evener):
     assert (done.status, done.err.count("\n")) == (0, 1)
 
 
-def test_a_benchmark_prints_its_sources(evener):
-    for algorithm in ("bfs", "betweenness"):
+def test_run_and_bench_print_the_documented_fields(evener):
+    """Each field is in the table of the reference, with its type; `bench` has the fields of both commands."""
+    page = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
+    section = page.partition("### JSON of run and bench")[2].partition("\n### ")[0]
+    kinds, shared = {}, set()
+    for row in re.findall(r"^\| `.*$", section, re.MULTILINE):
+        _, cell, kind, text, _ = row.split("|")
+        for field in re.findall(r"`(.*?)`", cell):
+            kinds[field] = kind.strip()
+            if "only" not in text:
+                shared.add(field)
+
+    def found(content, prefix=""):
+        for name, value in content.items():
+            yield (field := prefix + name), _kind(value)
+            if field == "graph":
+                yield from found(value, "graph.")
+            if field == "runs":
+                yield from (pair for run in value for pair in found(run, "runs[]."))
+
+    for words in (("run", "bfs", "--source", 1), ("run", "wcc"), ("bench", "pagerank", "--repeats", 2)):
+        content = json.loads(evener(*words[:2], "grid:4x4", *words[2:], "--json").out)
+        seen = dict(found(content))
+        assert shared <= seen.keys() <= kinds.keys()
+        assert all(kind in {kinds[field], "null"} for field, kind in seen.items())
+        assert (seen.keys() == shared) == (words[0] == "bench")
+
+
+def _kind(value):
+    """Return the JSON type of a value."""
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "null")
+
+
+def test_the_sources_of_a_benchmark_are_in_its_runs(evener):
+    for algorithm, name in (("bfs", "source"), ("betweenness", "sources")):
         timed = json.loads(evener("bench", algorithm, "grid:4x4", "--repeats", 3, "--json").out)
-        assert len(timed["sources"]) == 3
-        assert set(timed["sources"]) <= set(range(16))
-    assert json.loads(evener("bench", "wcc", "grid:4x4", "--repeats", 1, "--json").out)["sources"] == []
+        drawn = [np.ravel(run["parameters"][name])[0] for run in timed["runs"]]
+        assert len(drawn) == 3
+        assert set(drawn) <= set(range(16))
     words = "bench", "betweenness", "grid:4x4", "--repeats", 2
     assert " of 2 verified runs from one source each (" in evener(*words).out
     assert " of 2 verified runs (" in evener(*words, "--sources", "1,2").out
@@ -967,3 +1002,26 @@ class TestFailures:
         )  # fmt: skip
         assert done.returncode == 2
         assert done.stderr.startswith("evener: Numba cannot be imported (")
+
+
+def test_warmup_compiles_for_the_named_algorithms(evener, monkeypatch):
+    """Processes compile for the readers and the algorithm; here the compilation itself is left out."""
+    from evener.cli import warmup
+
+    tasks = []
+    monkeypatch.setattr(warmup, "compile_for", tasks.append)
+    monkeypatch.setattr(warmup, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    done = evener("warmup", "wcc", "--json")
+    assert (done.status, tasks) == (0, [warmup.FILES, "wcc"])
+    assert json.loads(done.out)["algorithms"] == ["wcc"]
+    assert done.err == "evener: compiling kernels, which takes some seconds unless all are in the cache\n"
+    refused = evener("warmup", "wc")
+    assert (refused.status, refused.out) == (2, "")
+
+
+def test_a_task_of_warmup_runs():
+    from evener.cli import warmup
+
+    warmup.compile_for("wcc")
+    with pytest.raises(ev.ArgumentError, match="wc"):
+        warmup.compile_for("wc")

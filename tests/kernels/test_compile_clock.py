@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 import time
 
@@ -73,3 +74,16 @@ def test_a_large_share_of_a_run_is_reported(seconds, reported):
     assert (sentence in result.explain()) == reported
     assert ("for loading or compiling kernels" in result.explain()) == reported
     assert ("without it: 2 k traversed edges/s." in result.explain()) == reported
+
+
+def test_one_line_says_that_kernels_are_compiled(tmp_path, apart):
+    """The line comes before the first kernel, once in a process, and never if all are in the cache."""
+    program = (
+        "import sys, numpy as np; from evener.kernels.cpu import fill, bits\n"
+        "words = np.zeros(2, 'u8'); fill.fill(words, 7); print('filled', file=sys.stderr)\n"
+        "bits.copy(words, words.copy())"
+    )
+    cold = {"NUMBA_CACHE_DIR": str(tmp_path), "EVENER_QUIET": ""}
+    first, second = (apart("-c", program, **cold).err for _ in range(2))
+    assert re.fullmatch(r"compiling kernels, .* \(evener warmup does it ahead\)\nfilled\n", first)
+    assert second == "filled\n"

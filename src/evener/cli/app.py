@@ -182,8 +182,8 @@ def run(
     notes.note_no_kernel_cache()
     notes.note_unused(spec, result, arguments)
     if as_json:
-        content = render.result_json(spec, result, top=top, timeline=timeline)
-        say(render.as_json({**content, "verified": verify, "written": job.written}))
+        content = render.result_json(spec, graph, result, verified=verify, top=top, timeline=timeline)
+        say(render.as_json({**content, "written": job.written}))
         return
     render.show_result(spec, result, arguments, top=top, timeline=timeline)
     if verify:
@@ -256,12 +256,12 @@ def bench(
     place = runs.with_elements(place)
     with job.shown():
         _, placed, place = runs.open_placed(job, graph, read_options(given), place)
-        timed = benchmark.repeat(job, spec, placed, arguments, place, repeats=repeats)
+        content, drawn = benchmark.repeat(job, spec, placed, arguments, place, name=graph, repeats=repeats)
     notes.note_no_kernel_cache()
     if as_json:
-        say(render.as_json({"algorithm": spec.name, "graph": graph, **timed}))
+        say(render.as_json(content))
     else:
-        render.show_timings(spec, graph, timed)
+        render.show_timings(spec, graph, content, drawn=drawn)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {"run": run, "verify": verify, "bench": bench}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.cli import runs
 from evener.cli.options import with_vertices
+from evener.cli.render import timed_json
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -32,34 +33,32 @@ def repeat(
     arguments: Mapping[str, Any],
     place: Mapping[str, Any],
     *,
+    name: str,
     repeats: int,
-) -> dict[str, Any]:
-    """Time `repeats` verified runs on one placement, after one untimed run."""
+) -> tuple[dict[str, Any], bool]:
+    """Time `repeats` verified runs on one placement of the graph `name`, after one untimed run.
+
+    Returns
+    -------
+    content : dict
+        What `timed_json` returns, of the run with the median time, with all runs.
+    drawn : bool
+        Whether each run has another source.
+    """
     job.stage("partitioning")
     partitioned = _place(given_graph, spec, place)
     graph = partitioned.graph
     given = with_vertices(spec, graph, arguments)
     each = _arguments_of_runs(spec, graph, given, repeats)
-    results = []
+    timed = []
     for number, own in enumerate([each[0], *each]):
         result = runs.compute(job, spec, partitioned, own)
         runs.check_answer(job, result)
         if number:
-            results.append((result.seconds, result.edges))
+            timed.append(timed_json(name, result, verified=True))
         del result  # the next run reuses its arrays
-    seconds = [one for one, _ in results]
-    rates = [edges / one for one, edges in results]
-    drawn = each[0].keys() - given.keys()  # the source option, if sources are drawn
-    return {
-        "repeats": repeats,
-        "verified": True,
-        "median_seconds": statistics.median(seconds),
-        "least_seconds": min(seconds),
-        "most_seconds": max(seconds),
-        "median_edges_per_second": statistics.median(rates),
-        "seconds": seconds,
-        "sources": [np.ravel(own[name])[0].item() for own in each for name in drawn],
-    }
+    median = sorted(timed, key=itemgetter("seconds"))[(repeats - 1) // 2]
+    return {**median, "runs": [run for one in timed for run in one["runs"]]}, each[0].keys() != given.keys()
 
 
 def _place(

@@ -1,4 +1,4 @@
-"""Commands for this machine: devices, plan, profile."""
+"""Commands for this machine: devices, plan, profile, warmup."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evener.cli.options import (
     read_options,
     takes,
 )
-from evener.cli.output import say
+from evener.cli.output import note, say
 from evener.cli.rank_tables import show_ranks
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError
@@ -30,7 +30,7 @@ __all__ = ["add_to"]
 
 def add_to(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    for command in (devices, plan, profile):
+    for command in (devices, plan, profile, warmup):
         app.command()(command)
 
 
@@ -286,3 +286,43 @@ def _profile_ratio(
     say()
     say("\n".join(render.ratio_lines(fit)))
     say(f"Recorded in {path}." if path else "Not recorded: there is no cache folder that can be written.")
+
+
+def warmup(
+    context: typer.Context,
+    algorithms: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ALGORITHM]...", help="Algorithms to compile for. Default: all of Evener's."),
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Compile the CPU kernels of algorithms and readers ahead, so that no run has to wait for them.
+
+    The kernels stay in a cache on disk until Evener or Numba is updated. Programs of users compile at their
+    first run.
+    """
+    from time import perf_counter
+
+    from evener.cli import render
+    from evener.cli.warmup import warm_up
+    from evener.elements import usable_cores
+    from evener.kernels.cpu.jit import CACHE
+
+    if not CACHE:
+        msg = "compiled kernels cannot be stored; name a writable folder in NUMBA_CACHE_DIR"
+        raise ArgumentError(msg)
+    names = list(algorithms or registry.builtin_names())
+    for name in names:
+        registry.find(name)
+    job = context.ensure_object(Job)
+    begin = perf_counter()
+    with job.shown():
+        note("compiling kernels, which takes some seconds unless all are in the cache")
+        job.stage("compiling kernels")
+        warm_up(names, usable_cores())
+    seconds = perf_counter() - begin
+    if as_json:
+        say(render.as_json({"algorithms": names, "seconds": seconds}))
+    else:
+        say(f"The kernels for {', '.join(names)} are ready ({render.seconds_text(seconds)}).")

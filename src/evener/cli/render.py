@@ -49,6 +49,7 @@ __all__ = [
     "seconds_text",
     "show_result",
     "show_timings",
+    "timed_json",
     "verified_scope",
 ]
 
@@ -177,23 +178,36 @@ def verified_scope(spec: AlgorithmSpec, answer: Answer) -> str:
     return "" if spec.verified_scope is None else str(resolve(spec.verified_scope)(answer))
 
 
-def result_json(spec: AlgorithmSpec, result: Result, *, top: int, timeline: bool) -> dict[str, Any]:
-    """Return the output of `show_result` for programs."""
+def timed_json(name: str, result: Result, *, verified: bool) -> dict[str, Any]:
+    """Return what `run` and `bench` print for programs, of a run on the graph `name`."""
     graph = result.graph
-    column = spec.column(next(iter(result)))
-    heads = column.top_heads if column.kind == "group" else ("vertex", "value")
-    content: dict[str, Any] = {
-        "algorithm": result.algorithm,
-        "graph": {"vertices": graph.n, "edges": graph.m, "directed": graph.directed},
+    timed = {
         "parameters": result.parameters,
-        "outcome": result.outcome,
         "seconds": result.seconds,
         "compile_seconds": result.timeline.compile_seconds,
         "edges": result.edges,
         "edges_per_second": result.edges_per_second,
         "supersteps": result.timeline.supersteps,
-        "top": [dict(zip(heads, one, strict=True)) for one in result.top(top)],
     }
+    facts = {"name": name, "vertices": graph.n, "edges": graph.m, "directed": graph.directed}
+    return {
+        "algorithm": result.algorithm,
+        "graph": facts,
+        "outcome": result.outcome,
+        "verified": verified,
+        **timed,
+        "runs": [timed],
+    }
+
+
+def result_json(
+    spec: AlgorithmSpec, name: str, result: Result, *, verified: bool, top: int, timeline: bool
+) -> dict[str, Any]:
+    """Return the output of `show_result` for programs, of a run on the graph `name`."""
+    column = spec.column(next(iter(result)))
+    heads = column.top_heads if column.kind == "group" else ("vertex", "value")
+    content = timed_json(name, result, verified=verified)
+    content["top"] = [dict(zip(heads, one, strict=True)) for one in result.top(top)]
     if result.energy is not None:
         content["energy"] = {
             "joules": result.energy.joules,
@@ -343,13 +357,13 @@ def _side(rows: Sequence[Sequence[object]]) -> str:
     return "on the first element" if all_cpus else "on the CPU side"
 
 
-def show_timings(spec: AlgorithmSpec, graph: str, timed: dict[str, Any]) -> None:
-    """Print the times that `bench` measured."""
-    median, least, most = (seconds_text(timed[f"{one}_seconds"]) for one in ("median", "least", "most"))
-    each = " from one source each" if timed["sources"] else ""
-    runs = f"{timed['repeats']} verified runs{each}"
-    say(f"{spec.name} on {graph}: median {median} of {runs} ({least} to {most})")
-    say(f"median rate {rate_text(timed['median_edges_per_second'], of=counted_edges(spec.columns))}")
+def show_timings(spec: AlgorithmSpec, graph: str, content: dict[str, Any], *, drawn: bool) -> None:
+    """Print the times that `bench` measured; each run has another source if sources are drawn."""
+    seconds = [run["seconds"] for run in content["runs"]]
+    median, least, most = map(seconds_text, (content["seconds"], min(seconds), max(seconds)))
+    each = " from one source each" if drawn else ""
+    say(f"{spec.name} on {graph}: median {median} of {len(seconds)} verified runs{each} ({least} to {most})")
+    say(f"median rate {rate_text(content['edges_per_second'], of=counted_edges(spec.columns))}")
 
 
 def _supersteps(timeline: Timeline) -> str:

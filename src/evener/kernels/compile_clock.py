@@ -8,6 +8,8 @@ garbage, and collections would take a tenth of the time.
 from __future__ import annotations
 
 import gc
+import logging
+import os
 from contextlib import contextmanager
 from threading import RLock
 from time import perf_counter
@@ -15,10 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from numba.core import event
 
+from evener.system.world import prints
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["compile_seconds", "compiling"]
+__all__ = ["announce", "compile_seconds", "compiling"]
+
+_log = logging.getLogger("evener")
+
+# The variable that silences the announcement, for scripts that read standard error.
+_QUIET = "EVENER_QUIET"
 
 
 class _Clock:
@@ -61,8 +70,34 @@ class _NumbaListener(event.Listener):  # type: ignore[misc] # Numba has no types
         _clock.stop()
 
 
+class _FirstKernel(event.Listener):  # type: ignore[misc] # Numba has no types
+    """Announces the first kernel of Evener that is not in the cache."""
+
+    def on_start(self, begun: Any) -> None:
+        if begun.data["dispatcher"].py_func.__module__.startswith("evener."):
+            announce()
+
+    def on_end(self, _: Any) -> None:
+        pass
+
+
+_announced = False
+
+
+def announce() -> None:
+    """Log that kernels are compiled, once in a process and before the first of them."""
+    global _announced
+    if _announced or os.environ.get(_QUIET) or not prints():
+        return
+    _announced = True
+    _log.warning(
+        "compiling kernels, in the first run only; this takes some seconds (evener warmup does it ahead)"
+    )
+
+
 _clock = _Clock()
 event.register("numba:compiler_lock", _NumbaListener())
+event.register("numba:compile", _FirstKernel())
 
 
 @contextmanager

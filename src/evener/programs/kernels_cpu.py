@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inline_step, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = ["make_iterate"]
@@ -39,7 +39,7 @@ def make_iterate(
     """
     pull_row = _pull_values(wide, combine2, combine_all) if per_edge else _pull_messages(wide, combine_all)
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def share(
         first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial, message,
         value, next_message, counter,
@@ -83,7 +83,7 @@ def make_iterate(
             b = take_chunk(counter, _ONE)
         return converged, change, size
 
-    @njit(**OPTIONS, parallel=True)
+    @uncached_parallel
     def iterate(
         first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial, message,
         value, next_message,
@@ -110,7 +110,7 @@ def make_iterate(
 
 
 def _pull_messages(wide, combine_all):
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message):  # noqa: ARG001 - as below
         pulled = identity
         for e in range(begin, end):
@@ -121,7 +121,7 @@ def _pull_messages(wide, combine_all):
 
 
 def _pull_values(wide, combine2, combine_all):
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message):
         pulled = identity
         for e in range(begin, end):

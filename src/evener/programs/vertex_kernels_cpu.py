@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import is_set
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inline_step, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = ["Functions", "Shape", "make_step"]
@@ -78,7 +78,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
     gather = _most_frequent(functions, shape) if functions.combine is None else _combined(functions, shape)
     per_edge, both, timed = shape.per_edge, shape.both, shape.timed
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def work(v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total, active):
         own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
         old = load(fields, v)
@@ -89,7 +89,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
             fetch_or(active, v >> _SIX, _ONE << (v & _LOW_BITS))
         return np.int64(1 if is_active else 0), distance(old, load(fields, v))
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def share(
         first, everyone, near, far, blocks, fields, sent, next_sent, nothing, buffer, degree, vertices, n,
         iteration, total, scheduled, active, counter,
@@ -124,7 +124,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
             b = take_chunk(counter, _ONE)
         return count, change, size, edges
 
-    @njit(**OPTIONS, parallel=True)
+    @uncached_parallel
     def step(
         first, everyone, near, far, blocks, fields, sent, next_sent, nothing, scratch, degree, vertices, n,
         iteration, total, scheduled, active,
@@ -158,13 +158,13 @@ def _message_of(functions, shape):
     wide, wide_weight = (np.float64 if real else np.int64 for real in (shape.real, shape.real_weights))
     if not shape.per_edge:
 
-        @njit(**OPTIONS, inline="never")
+        @inline_step
         def message(e, row, sent, degree, vertices, n, iteration):  # noqa: ARG001 - as below
             return wide(sent[0][row[1][e]])
 
         return message
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def message(e, row, sent, degree, vertices, n, iteration):
         u = np.uint64(row[1][e])
         state, weight = load(sent, u), wide_weight(row[2][e])
@@ -178,13 +178,13 @@ def _combined(functions, shape):
     wide = np.float64 if shape.real else np.int64
     both = shape.both
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def over_row(all_, v, row, sent, degree, vertices, n, iteration):
         for e in range(row[0][v], row[0][v + _ONE]):
             all_ = wide(combine(all_, message(e, row, sent, degree, vertices, n, iteration)))
         return all_
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):  # noqa: ARG001
         all_ = over_row(nothing, v, near, sent, degree, vertices, n, iteration)
         if both:
@@ -198,14 +198,14 @@ def _most_frequent(functions, shape):
     message = _message_of(functions, shape)
     both = shape.both
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def over_row(count, v, row, sent, buffer, degree, vertices, n, iteration):
         for e in range(row[0][v], row[0][v + _ONE]):
             buffer[count] = message(e, row, sent, degree, vertices, n, iteration)
             count += 1
         return count
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):
         count = over_row(0, v, near, sent, buffer, degree, vertices, n, iteration)
         if both:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evener.elements.cuda.link import compile_function, link, versions
 from evener.elements.cuda.source import declarations, source_of
 from evener.errors import DeviceError, first_clause
+from evener.kernels.compile_clock import announce
 from evener.kernels.kernel import LinkedFile
 from evener.system.cache import cache_folder, delete_oldest
 from evener.system.files import atomic_write
@@ -92,6 +93,7 @@ def _kept(folder: str, name: str, key: list[Any], build: Callable[[], Binary]) -
     place = cache / "evener" / folder / f"{name.replace(':', '.')}-{digest}"
     binary = _cached(place)
     if binary is None:
+        announce()
         binary = build()
         _store(place, binary)
         if folder == _OPERATORS:

@@ -133,6 +133,8 @@ def _read_header(file: IO[bytes], name: str, member: zipfile.ZipInfo, path: Path
     if header.dtype.kind not in _KINDS.get(name, header.dtype.kind):
         kind = "numbers as weights" if name == "data" else f"integers in {name}"
         raise FormatError(f"expected {kind}, found {header.dtype}", path=path)
+    if name in _KINDS and len(header.shape) != 1:
+        raise FormatError(f"expected {name} of one dimension, found shape {header.shape}", path=path)
     return header
 
 

@@ -1,4 +1,4 @@
-"""Decorators that compile a CPU kernel: `parallel`, `serial`, and `inline_step` for the body of a loop."""
+"""Decorators that compile CPU kernels, `parallel` and `serial`, and functions they call, `inline_step`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import os
 from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numba
 from numba import njit
 
-from evener.errors import DeviceError
 from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
+from evener.kernels.cpu.pipeline import KernelCompiler, StepCompiler
+from evener.system.address_space import check_address_space
 from evener.system.cache import cache_folder
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ __all__ = [
     "inline_step",
     "parallel",
     "serial",
+    "uncached_parallel",
 ]
+
+check_address_space(numba.config.NUMBA_NUM_THREADS)
 
 # OpenMP threads spin for milliseconds by default, which is slow if other programs use the same cores.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
@@ -80,53 +84,21 @@ CACHE = can_cache(Path(__file__).parent)
 # The options of all kernels. `nogil` lets several elements run at the same time.
 OPTIONS = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
 
-_parallel = njit(**OPTIONS, parallel=True, cache=CACHE)
-
-
-# The parallel kernels, and whether this process is a forked child that cannot run them.
-_kernels: list[Any] = []
-_forked = False
-
 
 def parallel(function):
     """Compile a kernel whose `prange` loops run on all threads of the element."""
-    kernel = _parallel(function)
-    _kernels.append(kernel)
-    if _forked:
-        _disable(kernel)
+    return _parallel(function, cache=CACHE)
+
+
+def uncached_parallel(function):
+    """Compile a parallel kernel that contains a user's functions, which Numba cannot cache on disk."""
+    return _parallel(function, cache=False)
+
+
+def _parallel(function, *, cache):
+    options = {"parallel": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
+    kernel = njit(**OPTIONS, **options, cache=cache)(function)
     return kernel if THREAD_SAFE else _locked(kernel)
-
-
-def _refuse_kernels():
-    """Let each parallel kernel raise an error, in a forked child without the OpenMP threads of its parent.
-
-    Without the error, GNU OpenMP would end the child, and a pool of processes would wait for ever.
-    """
-    global _forked
-    try:
-        _forked = numba.threading_layer() == "omp"
-    except ValueError:  # the parent had not started threads
-        return
-    if _forked:
-        for kernel in _kernels:
-            _disable(kernel)
-
-
-def _disable(kernel):
-    """Let calls of a kernel raise an error."""
-    kernel._clear()  # noqa: SLF001 - without compiled code, each call compiles
-    kernel._compile_for_args = _raise_forked  # noqa: SLF001 - Numba has no public hook
-
-
-def _raise_forked(*_args, **_kwargs):
-    msg = (
-        "expected a process with threads, found one that was forked after Evener had started its threads; "
-        'use multiprocessing.get_context("spawn") or "forkserver", and read the graph in each process'
-    )
-    raise DeviceError(msg)
-
-
-os.register_at_fork(after_in_child=_refuse_kernels)
 
 
 def _locked(kernel):
@@ -142,7 +114,18 @@ def _locked(kernel):
 
 
 # Compile a kernel that runs on one thread.
-serial = njit(**OPTIONS, cache=CACHE)
+serial = njit(**OPTIONS, cache=CACHE, no_cfunc_wrapper=True)
 
-# Compile the body of a parallel loop separately: Numba's parallel passes are slow on large bodies.
-inline_step = njit(**OPTIONS, cache=CACHE, inline="never")
+_step = njit(
+    **OPTIONS, inline="never", no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=StepCompiler
+)
+
+
+def inline_step(function):
+    """Compile a function that only kernels call; Python calls the function itself.
+
+    The body of a parallel loop is such a function: Numba's parallel passes are slow on large bodies.
+    """
+    function.dispatcher = _step(function)  # Numba's type does not keep the dispatcher
+    function._numba_type_ = function.dispatcher._numba_type_
+    return function

@@ -21,7 +21,7 @@ __all__ = ["POLICY"]
 
 def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - a policy
     owner = owner_array(len(vertices.degree), len(processors.shares))
-    hashes = mix.py_func(np.arange(len(owner), dtype=np.uint64))
+    hashes = mix(np.arange(len(owner), dtype=np.uint64))
     np.remainder(hashes, np.uint64(len(processors.shares)), out=owner, casting="unsafe")
     return owner
 

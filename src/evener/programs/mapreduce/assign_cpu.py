@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inline_step, uncached_parallel
 
 __all__ = ["make_assign"]
 
@@ -28,7 +28,7 @@ def make_assign(wide: Any, assign: Any, until: Any) -> Any:
     assign, until : compiled functions
     """
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def assign_piece(begin, end, message, degree, vertices, n, total, initial, value):
         change = 0.0
         size = 0.0
@@ -44,7 +44,7 @@ def make_assign(wide: Any, assign: Any, until: Any) -> Any:
                 converged += 1
         return converged, change, size
 
-    @njit(**OPTIONS, parallel=True)
+    @uncached_parallel
     def assign_values(message, degree, vertices, n, total, initial, value):
         """Write the next value of each vertex.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange, types
 from numba.extending import intrinsic
 
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
 
 if TYPE_CHECKING:
     from evener.programs.mapreduce.payload import Payload
@@ -67,7 +67,7 @@ def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, rea
     wide = weight if weighted else np.int64
     store = payload.store
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def map_piece(begin, end, at, offsets, targets, weights, vertices, degree, value, n, keys, columns):
         row = np.uint64(np.searchsorted(offsets, begin, side="right")) - _ONE
         e = begin
@@ -96,7 +96,7 @@ def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, rea
             row += _ONE
         return at
 
-    @njit(**OPTIONS, parallel=True)
+    @uncached_parallel
     def map_edges(
         begin, end, step, offsets, targets, weights, vertices, degree, value, n, keys, columns, counts
     ):

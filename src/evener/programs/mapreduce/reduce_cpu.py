@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, prange
 
 from evener.kernels.cpu.build import slice_bound
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
     def position(order, i):
         return np.uint64(order[i]) if ordered else i
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def fold(keys, order, columns, i, end):
         """Return the combined payload of the records from `i` on with one key, and the first other record."""
         key = keys[i]
@@ -54,7 +54,7 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
             i += _ONE
         return joined, i
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def combine_slice(keys, order, columns, begin, end, row, out_keys, out_columns, carry, t):
         i = begin
         if _ZERO < i < end and keys[i] == keys[i - _ONE]:  # a key of the slice before
@@ -66,7 +66,7 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
             store(out_columns, row, joined)
             row += _ONE
 
-    @njit(**OPTIONS, parallel=True)
+    @uncached_parallel
     def combine_records(keys, order, columns, rows, out_keys, out_columns, carry):
         """Write one row for each key; ``rows[t]`` is the number of keys that begin before slice ``t``."""
         slices = len(rows)
@@ -93,7 +93,7 @@ def make_reduce(reduce: Any, values: Payload, result: Payload) -> Any:
     """
     cut, store = values.slice, result.store
 
-    @njit(**OPTIONS, inline="never")
+    @inline_step
     def reduce_share(out_keys, bounds, columns, out_columns, counter):
         rows = np.uint64(len(out_keys))
         first = take_chunk(counter, _KEYS_PER_CHUNK)
@@ -103,7 +103,7 @@ def make_reduce(reduce: Any, values: Payload, result: Payload) -> Any:
                 store(out_columns, row, reduce(np.int64(out_keys[row]), found))
             first = take_chunk(counter, _KEYS_PER_CHUNK)
 
-    @njit(**OPTIONS, parallel=True)
+    @uncached_parallel
     def reduce_rows(out_keys, bounds, columns, out_columns):
         """Write one row for each key; the values of row ``r`` are at ``bounds[r]:bounds[r + 1]``."""
         counter = new_counter()

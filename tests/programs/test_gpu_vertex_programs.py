@@ -75,7 +75,7 @@ def test_programs_link_into_their_kernels(monkeypatch, name, arch):
     files = kernel.cuda.files
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
     assert [file.file for file in files] == [gather, APPLY]
-    wide = "double" if shape.real else "i64"
+    wide = "double" if shape.message.kinds == "f" else "i64"
     bound = {"Message": "float" if shape.per_edge else wide, "Wide": wide, "Weight": "u8"}
     for file in files:
         for types in {one.types for one in declarations(file.file).values()}:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +34,15 @@ from evener.programs.compilation import (
     Operators,
     iterate_kernel,
 )
+from evener.programs.gimv_fields import run_fields
 from evener.programs.mapreduce.compilation import check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.mapreduce.placement import placed
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
+from evener.programs.payload import Payload
 from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
+from evener.programs.vertex_program import result_of
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -79,10 +83,10 @@ def gimv(
     combine2: Callable[..., Any],
     combine_all: Callable[[Any, Any], Any],
     assign: Callable[..., Any],
-    v0: ArrayLike,
+    v0: ArrayLike | Mapping[str, ArrayLike],
     *,
     until: int | float | Callable[..., Any] | None = None,
-    identity: float | None = None,
+    identity: float | tuple[float, ...] | None = None,
     max_iter: int = 1000,
     engine: Literal["fused", "mapreduce"] = "fused",
     on: str | Sequence[str] | None = None,
@@ -175,7 +179,6 @@ def gimv(
     """
     given = opened(graph, _SPEC)
     source = graph_of(given, "gimv")
-    first = first_values(v0, source)
     condition = stop_condition(until, max_iter)
     if engine not in ("fused", "mapreduce"):
         msg = f'engine=: expected "fused" or "mapreduce", found {engine!r}'
@@ -189,10 +192,22 @@ def gimv(
         read_operator("assign", assign, VALUE_PARAMETERS),
         read_operator("until", until if callable(until) else _unchanged, VALUE_PARAMETERS),
     )
+    stop = operators.until.python.__name__ if callable(until) else until
+    if isinstance(v0, Mapping):
+        if engine != "fused" or checkpoint is not None:
+            msg = 'v0=: values with fields need engine="fused" and no checkpoint=; give one array instead'
+            raise ArgumentError(msg)
+        fields_run, columns_, arrays = run_fields(
+            given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, on=on,
+            policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress,
+        )  # fmt: skip
+        return result_of(fields_run, "gimv", columns_, arrays, {"until": stop})
+    first = first_values(v0, source)
     real = first.dtype.kind == "f"
     negative = bool(first.min(initial=0) < 0)
     keeps_initial = any("initial" in one.extra for one in operators)
-    unit = check_algebra(operators.combine_all.python, identity, real=real, negative=negative)
+    number = Payload("f" if real else "i", single=True)
+    unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
     per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
     run: Engine | Stages
@@ -228,7 +243,7 @@ def gimv(
         pg.graph,
         {"value": lambda: pg.gather(value)},
         columns=(Column("value", real=real),),
-        parameters={"until": operators.until.python.__name__ if callable(until) else until},
+        parameters={"until": stop},
         outcome={"iterations": iterations, "converged": converged},
         timeline=run.timeline,
         seconds=run.finish(),

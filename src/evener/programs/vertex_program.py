@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from evener.programs.vertex_compilation import (
     APPLY_PARAMETERS,
     SEND_PARAMETERS,
     ProgramFunctions,
-    message_is_real,
+    message_of,
     step_kernel,
 )
 from evener.programs.vertex_kernels_cpu import Shape
@@ -39,9 +39,19 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.arguments import Condition
+    from evener.programs.payload import Payload
     from evener.programs.supersteps import Run
 
-__all__ = ["VertexProgram", "program_spec", "result_of", "run_program", "vertex_program"]
+__all__ = [
+    "VertexProgram",
+    "program_spec",
+    "result_of",
+    "run_functions",
+    "run_program",
+    "vertex_program",
+    "weights_are_real",
+]
 
 MOST_FREQUENT = "most_frequent"
 
@@ -56,9 +66,10 @@ class VertexProgram:
         The first value of each field, in the order of ``graph.ids``. float32 and float64 are kept; integers
         and truth values become int64.
     send : function of (state, weight)
-        Returns the message of a vertex along an edge: a number. ``state.NAME`` is a field. In a graph without
-        weights, `weight` is 1. Further parameters may be named `degree` (out-edges of the vertex), `vertex`
-        (its position in ``graph.ids``), `n` (number of vertices) and `iteration` (from 1 on).
+        Returns the message of a vertex along an edge: a number, or a tuple of numbers, which only CPUs can
+        combine. ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
+        be named `degree` (out-edges of the vertex), `vertex` (its position in ``graph.ids``), `n` (number of
+        vertices) and `iteration` (from 1 on).
     combine : function of (a, b), or "most_frequent"
         Returns one message for two; it is associative and commutative. "most_frequent" gives the message that
         most neighbours send, and the smallest of several.
@@ -71,7 +82,7 @@ class VertexProgram:
         direction changes in each superstep.
     active : array of bool of shape (n,), optional
         The vertices that are active at first. Default: all.
-    identity : number, optional
+    identity : number or tuple of numbers, optional
         The message of a vertex without messages. Default: the identity of `combine`; -1 with
         "most_frequent".
     aggregate : function of (state), optional
@@ -85,7 +96,7 @@ class VertexProgram:
     apply: Callable[..., Any]
     along: str | tuple[str, ...] = "out"
     active: ArrayLike | None = None
-    identity: float | None = None
+    identity: float | tuple[float, ...] | None = None
     aggregate: Callable[..., Any] | None = None
 
 
@@ -230,27 +241,79 @@ def run_program(
     condition = stop_condition(until, max_iter, functions=False)
     first = _first_fields(program, source)
     functions = _functions(program, first)
-    weights = source.weight_dtype
-    real_weights = weights is not None and weights.kind == "f"
+    message = message_of(functions, real_weights=weights_are_real(source))
+    negative = any((one < 0).any() for one in first.values())
+    return run_functions(
+        given, functions, spec, first=first, message=message, along=along, condition=condition,
+        identity=_identity(program, functions, message, negative=negative),
+        active=_first_active(program.active, source), on=on, policy=policy, alpha=alpha,
+        gpu_memory=gpu_memory, progress=progress,
+    )  # fmt: skip
+
+
+def run_functions(
+    graph: Graph | PartitionedGraph,
+    functions: ProgramFunctions,
+    spec: AlgorithmSpec,
+    *,
+    first: dict[str, NDArray[Any]],
+    message: Payload,
+    identity: Any,
+    condition: Condition,
+    along: tuple[str, ...] = ("out",),
+    active: NDArray[np.bool_] | None = None,
+    all_work: bool = False,
+    on: str | Sequence[str] | None,
+    policy: str,
+    alpha: float | Literal["auto"] | None,
+    gpu_memory: str | int | None,
+    progress: Callable[[Progress], None] | None,
+) -> Run:
+    """Place a graph and run checked functions on it.
+
+    Parameters
+    ----------
+    graph : Graph or PartitionedGraph
+    functions : ProgramFunctions
+    spec : AlgorithmSpec
+    first : dict of str to ndarray
+        The first values of the fields.
+    message : Payload
+        What `send` returns.
+    identity, along, all_work
+        As for `Supersteps`.
+    condition : Condition
+    active : ndarray of bool, optional
+        The vertices that are active at first.
+    on, policy, alpha, gpu_memory, progress
+        As for `vertex_program`.
+    """
+    source = graph_of(graph, spec.name)
     shape = Shape(
-        real=message_is_real(functions, real_weights=real_weights),
-        real_weights=real_weights,
-        per_edge=weights is not None and functions.send.own[1] in functions.send.reads,
+        message=message,
+        real_weights=weights_are_real(source),
+        per_edge=source.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
         both=along == ("both",) and source.directed,
         timed="iteration" in functions.send.extra,
     )
-    unit = _identity(program, functions, shape, negative=any((one < 0).any() for one in first.values()))
     kernel = step_kernel(functions, shape)
-    active = _first_active(program.active, source)
-    pg = ensure_placed(given, spec, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    placed_for = spec
+    if not message.single:  # no kernel of a GPU combines tuples
+        placed_for = replace(spec, name=f"{spec.name} with tuples as messages", kinds=("cpu",))
+    pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     types = [str(one.dtype) for one in first.values()]
-    check_ranks(spec.name, pg, (functions.key, condition, unit, along, types))
+    check_ranks(spec.name, pg, (functions.key, condition, identity, along, types))
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
     supersteps = Supersteps(
-        engine, pg, kernel, shape, first=first, identity=unit, along=along,
-        keeps_messages=functions.combine is None,
+        engine, pg, kernel, shape, first=first, identity=identity, along=along,
+        keeps_messages=functions.combine is None, all_work=all_work,
     )  # fmt: skip
     return supersteps.run(active, condition, spec.name)
+
+
+def weights_are_real(graph: Graph) -> bool:
+    """Return whether functions see weights as float64 instead of int64."""
+    return graph.weight_dtype is not None and graph.weight_dtype.kind == "f"
 
 
 def result_of(
@@ -309,19 +372,18 @@ def _functions(program: VertexProgram, first: Mapping[str, NDArray[Any]]) -> Pro
 
 
 def _identity(
-    program: VertexProgram, functions: ProgramFunctions, shape: Shape, *, negative: bool
-) -> float | int:
+    program: VertexProgram, functions: ProgramFunctions, message: Payload, *, negative: bool
+) -> Any:
     """Return the message of a vertex without messages."""
     if functions.combine is not None:
         return check_algebra(
-            functions.combine.python, program.identity, real=shape.real, negative=negative, name="combine"
+            functions.combine.python, program.identity, message, negative=negative, name="combine"
         )
     given: Any = -1 if program.identity is None else program.identity
-    if not is_number(given) or not (shape.real or is_integral(given)):
+    if not is_number(given) or not (message.kinds == "f" or is_integral(given)):
         msg = f"identity=: expected a number of the type of the messages, found {given!r}"
         raise ArgumentError(msg)
-    number: float | int = given
-    return number
+    return given
 
 
 def _first_active(active: ArrayLike | None, graph: Graph) -> NDArray[np.bool_] | None:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from evener.algorithms.spec import AlgorithmSpec, Column
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values
@@ -29,13 +27,15 @@ from evener.programs.vertex_compilation import (
     checked_message,
     state_class,
 )
-from evener.programs.vertex_program import program_spec, run_functions, weights_are_real
+from evener.programs.vertex_program import program_spec
+from evener.programs.vertex_run import run_functions, weights_are_real
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
@@ -74,8 +74,8 @@ def run_fields(
     identity: Any,
     condition: Condition,
     **placement: Any,
-) -> tuple[Run, list[Column], dict[str, Callable[[], NDArray[Any]]]]:
-    """Run GIM-V on fields, and return the run and the columns and arrays of its result.
+) -> Run:
+    """Return a run of GIM-V, with the fields of the values.
 
     Parameters
     ----------
@@ -123,8 +123,7 @@ def run_fields(
         graph, functions, own, first=values, message=message, identity=unit, condition=condition,
         all_work=True, **placement,
     )  # fmt: skip
-    columns = [Column(name, real=real) for name, real in zip(fields.names, fields.real, strict=True)]
-    return run, columns, {name: partial(run.pg.gather, run.fields[name]) for name in fields.names}
+    return run._replace(fields={name: run.fields[name] for name in fields.names})
 
 
 def _message_of(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, opened
+from evener.algorithms.arguments import graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number, type_name
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.operators import read_operator
-from evener.programs.steps import check_ranks
-from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import (
     APPLY_PARAMETERS,
     SEND_PARAMETERS,
     ProgramFunctions,
     message_of,
-    step_kernel,
 )
-from evener.programs.vertex_kernels_cpu import Shape
+from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -39,18 +36,16 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
     from evener.programs.supersteps import Run
 
 __all__ = [
     "VertexProgram",
+    "columns_of",
     "program_spec",
     "result_of",
-    "run_functions",
     "run_program",
     "vertex_program",
-    "weights_are_real",
 ]
 
 MOST_FREQUENT = "most_frequent"
@@ -206,9 +201,7 @@ def vertex_program(
         graph, program, _SPEC, until=until, max_iter=max_iter, on=on, policy=policy, alpha=alpha,
         gpu_memory=gpu_memory, progress=progress,
     )  # fmt: skip
-    columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
-    arrays = {name: (lambda array=array: run.pg.gather(array)) for name, array in run.fields.items()}
-    return result_of(run, "vertex_program", columns, arrays, {"until": until})
+    return result_of(run, "vertex_program", *columns_of(run), {"until": until})
 
 
 def run_program(
@@ -251,69 +244,10 @@ def run_program(
     )  # fmt: skip
 
 
-def run_functions(
-    graph: Graph | PartitionedGraph,
-    functions: ProgramFunctions,
-    spec: AlgorithmSpec,
-    *,
-    first: dict[str, NDArray[Any]],
-    message: Payload,
-    identity: Any,
-    condition: Condition,
-    along: tuple[str, ...] = ("out",),
-    active: NDArray[np.bool_] | None = None,
-    all_work: bool = False,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
-    progress: Callable[[Progress], None] | None,
-) -> Run:
-    """Place a graph and run checked functions on it.
-
-    Parameters
-    ----------
-    graph : Graph or PartitionedGraph
-    functions : ProgramFunctions
-    spec : AlgorithmSpec
-    first : dict of str to ndarray
-        The first values of the fields.
-    message : Payload
-        What `send` returns.
-    identity, along, all_work
-        As for `Supersteps`.
-    condition : Condition
-    active : ndarray of bool, optional
-        The vertices that are active at first.
-    on, policy, alpha, gpu_memory, progress
-        As for `vertex_program`.
-    """
-    source = graph_of(graph, spec.name)
-    shape = Shape(
-        message=message,
-        real_weights=weights_are_real(source),
-        per_edge=source.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
-        both=along == ("both",) and source.directed,
-        timed="iteration" in functions.send.extra,
-    )
-    kernel = step_kernel(functions, shape)
-    placed_for = spec
-    if not message.single:  # no kernel of a GPU combines tuples
-        placed_for = replace(spec, name=f"{spec.name} with tuples as messages", kinds=("cpu",))
-    pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    types = [str(one.dtype) for one in first.values()]
-    check_ranks(spec.name, pg, (functions.key, condition, identity, along, types))
-    engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
-    supersteps = Supersteps(
-        engine, pg, kernel, shape, first=first, identity=identity, along=along,
-        keeps_messages=functions.combine is None, all_work=all_work,
-    )  # fmt: skip
-    return supersteps.run(active, condition, spec.name)
-
-
-def weights_are_real(graph: Graph) -> bool:
-    """Return whether functions see weights as float64 instead of int64."""
-    return graph.weight_dtype is not None and graph.weight_dtype.kind == "f"
+def columns_of(run: Run) -> tuple[list[Column], dict[str, Callable[[], NDArray[Any]]]]:
+    """Return the columns and the arrays of a result that has the fields of a run."""
+    columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
+    return columns, {name: partial(run.pg.gather, array) for name, array in run.fields.items()}
 
 
 def result_of(

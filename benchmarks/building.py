@@ -1,8 +1,7 @@
 """Question: how fast do edges in memory become a graph.
 
 Rivals: NetworKit, igraph, SciPy and python-graphblas, from the same two shuffled arrays with each undirected
-edge once. With --gap also GAP, from as many edges of its own generator, by the time that its converter
-reports.
+edge once. With --gap, also GAP, which generates as many edges and reports the time of its converter.
 
     python benchmarks/building.py --scale 20 --gap path/to/gapbs
 """

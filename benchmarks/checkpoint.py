@@ -4,10 +4,10 @@ The rival is the same run without checkpoints. Both take turns, on one placement
 ranks. Each run with checkpoints begins with a new folder. It ends when its last checkpoint is valid. The
 benchmark fails unless each iteration but the last has a checkpoint.
 
-Each row also has the processor time of all threads, which a busy machine changes less than the time.
+Each row also has the processor time of all threads, which other programs change less than the elapsed time.
 
-The folder is on the file system of `--folder`, which may be given several times: a memory file system such as
-/dev/shm shows the work of the processor, a disk also shows the time until its data is safe (fsync).
+The folder is on the file system of `--folder`, which may be given several times. A memory file system such as
+/dev/shm shows the work of the processor. A disk also shows the time of fsync.
 
     python benchmarks/checkpoint.py --on cpu --scale 20 --folder /dev/shm --folder /tmp
 """
@@ -78,7 +78,7 @@ def main():
 
 
 def _metered(run, spent):
-    """Turn a contender into one that also appends its processor seconds to a list."""
+    """Return a contender that also appends its processor seconds to a list."""
 
     def metered(i):
         start = time.process_time()

@@ -5,7 +5,7 @@ All use the same edges in the same run: R-MAT and uniform graphs of 2^scale vert
 
     python benchmarks/cpu_rivals.py --scale 20 --gap path/to/gapbs
 
-All contenders use the same sources, drawn with a fixed seed among vertices with edges. They take turns,
+All contenders use the same sources, drawn with a fixed seed among vertices with edges. They run in turns,
 source by source. GAP reads the graph from a file and reports its own time (see gap.py). The others have the
 graph in memory. Evener's graph is partitioned before the clock starts. The clock stops when the main array
 exists in id order. Weights are integers 1..255, as in GAP. Betweenness runs on groups of four sources, as GAP
@@ -90,7 +90,7 @@ def _one_graph(spec, graph, options, folder, speed):
     if options.gap:
         verdicts = contenders["GAP"].verified(int(sources[0]))
         if not all(verdicts.values()):
-            sys.exit(f"GAP refuses an answer of its own: {verdicts}")
+            sys.exit(f"GAP rejects one of its own answers: {verdicts}")
     rows = []
     for task in options.tasks:
         times = _one_task(task, with_weights if task == "sssp" else contenders, sources, options)
@@ -129,7 +129,7 @@ def _turn(name, call, argument):
 
 
 class Ours:
-    """Evener's side: placed once; the clock includes gathering each answer in id order."""
+    """Evener's runs. The graph is placed once, and times include gathering each answer in id order."""
 
     def __init__(self, graph, weighted, threads):
         on = [f"cpu:{threads}"]

@@ -1,8 +1,8 @@
-"""The least bytes that every method has to move: the floor of each time.
+"""The fewest bytes that every method must move, which give the floor of each time.
 
-The tables have bytes a vertex and bytes a stored edge. Offsets are 8 bytes. Targets, levels, parents, labels
-and ranks are 4 bytes. Every array counts once, because a cache may hold it. The floor is these bytes over the
-bandwidth of the same run. BFS and components may skip edges, so only the needs of each vertex count.
+The tables have bytes per vertex and bytes per stored edge. Offsets are 8 bytes. Targets, levels, parents,
+labels and ranks are 4 bytes. Every array counts once, because a cache may hold it. The floor is these bytes
+over the bandwidth of the same run. BFS and components may skip edges, so only the needs of vertices count.
 """
 
 from __future__ import annotations
@@ -22,6 +22,6 @@ FLOORS = {
 
 
 def floor_bytes(task, n, m):
-    """Return the least bytes of one run: an iteration of PageRank, or a source of the others."""
+    """Return the fewest bytes of one run: an iteration of PageRank, or a source of the others."""
     a_vertex, an_edge = FLOORS[task]
     return a_vertex * n + an_edge * m

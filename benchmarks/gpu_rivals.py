@@ -1,8 +1,8 @@
 """Question: how fast are the five algorithms on one GPU, compared with cuGraph and the memory bandwidth.
 
-Undirected R-MAT or uniform graphs, 16 edges a vertex. The graph is placed before the clock starts. The clock
-stops when the answer is complete in GPU memory, as for cuGraph. BFS and SSSP start at 16 vertices drawn with
-a fixed seed. Betweenness uses four of them. Times are medians; PageRank's is one of 50 iterations.
+Undirected R-MAT or uniform graphs, 16 edges per vertex. The graph is placed before the clock starts. The
+clock stops when the answer is complete in GPU memory, as for cuGraph. BFS and SSSP start at 16 vertices drawn
+with a fixed seed. Betweenness uses four of them. Times are medians; PageRank's is one of 50 iterations.
 
 Every search is verified. The first ranks and components are verified, and the others are compared with them.
 Betweenness is compared with the CPU, because its verifier is serial.

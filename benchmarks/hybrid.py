@@ -9,7 +9,7 @@ as well. Each algorithm and part that fits has its own record, such as hybrid_pa
 
 Times are medians: one iteration of PageRank, components, and searches from sources drawn with a fixed seed.
 SSSP is measured alone, because its graph has weights. The first answer to each question is verified, and the
-last parents on each placement. Other answers are compared with verified ones, ranks to 1e-6.
+last parents on each placement. Other answers are compared with verified answers, ranks to 1e-6.
 
 Runs are recorded for plans as usual, so predictions improve during a sweep. With an empty cache directory
 (XDG_CACHE_HOME) they begin with hardware facts.

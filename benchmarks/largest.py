@@ -1,9 +1,9 @@
 """Question: how fast are BFS and PageRank on the largest R-MAT graph that fits one GPU.
 
-T13's largest graph is R-MAT 30, directed, with 16 edges a vertex: 17.2 billion edges. Its targets alone need
-64 GiB. A host of 128 GiB and a GPU of 139 GiB hold one direction of the edges. BFS uses out-edges, top-down
-only. PageRank uses in-edges. So each algorithm is a separate command of four to five minutes on 16 cores and
-one H200:
+T13's largest graph is R-MAT 30, directed, with 16 edges per vertex: 17.2 billion edges. Its targets alone
+need 64 GiB. A host of 128 GiB and a GPU of 139 GiB hold one direction of the edges. BFS uses out-edges,
+top-down only. PageRank uses in-edges. So each algorithm is a separate command of four to five minutes on 16
+cores and one H200:
 
     python benchmarks/largest.py --scale 30 --task bfs
     python benchmarks/largest.py --scale 30 --task pagerank
@@ -33,7 +33,7 @@ from cpu_rivals import draw_sources
 from evener.algorithms.verify import Claim
 from evener.system.memory import available, format_bytes
 
-# Traversed edges a second of TOTEM on R-MAT 30, on two processors and two GPUs (T13, figure 20).
+# Traversed edges per second of TOTEM on R-MAT 30, on two processors and two GPUs (T13, figure 20).
 T13_TEPS = 1.68e9
 # Largest L1 change of one more iteration of PageRank: GAP's tolerance.
 RESIDUAL = 1e-4

@@ -68,7 +68,7 @@ class Recorded:
             Engine.finish = finish
             for name in ("kernel", "fill", "allocate"):
                 element.__dict__.pop(name, None)
-        # Work on a finished answer is not part of the run's time.
+        # The run's time excludes work on a finished answer.
         del self.calls[counted[0] :]
 
     def _noting_fill(self, fill, args):

@@ -4,8 +4,8 @@ The graph is in ordinary host memory. The clock stops when all arrays of the par
 rival is Evener's own path for edges that do not fit GPU memory: the host renumbers and sorts the rows. The
 arrays of both placements are compared on the GPU. cuGraph's times for the same graphs are listed where known.
 
-The phases are measured in a run of their own, because the GPU is awaited after each phase. With several GPUs,
-the seconds of all of them are added.
+The phases are measured in a separate run, which waits for the GPU after each phase. With several GPUs, the
+seconds of all GPUs are added.
 
     python benchmarks/placing.py --graphs rmat:22 rmat:24 rmat:24,weights=1..255 uniform:22 grid:3000x3000
     python benchmarks/placing.py --graphs rmat:26 --on cuda:0 cuda:0,cuda:1

@@ -3,9 +3,8 @@
     python benchmarks/plot_gpu.py
 
 The first plot shows cuGraph's time over Evener's for each algorithm and size, with marks at the goals. The
-second shows, for each task, graph and part of the edges that fits the GPU, the time by the CPU's share of the
-edges. It has a line for each policy, dotted lines for CPU and GPU alone, and a cross for the planned
-placement.
+second plot shows the time by the CPU's share of the edges, for each task, graph and part that fits the GPU.
+It has a line for each policy, dotted lines for CPU and GPU alone, and a cross for the planned placement.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """PageRank by GIM-V in PySpark's DataFrames, for figures/s13_fig13.py, which starts this program.
 
-It needs no Evener, so it can run in an environment of its own:
+It does not need Evener, so it can run in a separate environment:
 
     python -m venv spark && spark/bin/pip install pyspark
     spark/bin/python benchmarks/pyspark_gimv.py EDGES.parquet N ITERATIONS CORES RANKS.parquet

@@ -1,9 +1,10 @@
 """Question: how much faster are four algorithms on two ranks with a GPU each than on one GPU, by transport.
 
-R-MAT graphs, undirected, 16 edges a vertex, weights 1..255. The contenders are one process with one GPU, one
-process with two GPUs, and two ranks with one GPU each, by each transport between ranks. The graph is placed
-before the clock starts. Times are medians; PageRank's is one of 50 iterations. Searches start at vertices
-drawn with a fixed seed. The first answer of each contender to each task is verified.
+The graphs are undirected R-MAT graphs with 16 edges per vertex and weights 1..255. The contenders are one
+process with one or two GPUs, and two ranks with one GPU each. Each transport between ranks is a separate
+contender. The graph is placed before the clock starts. Times are medians; PageRank's is one of 50 iterations.
+Searches start at vertices drawn with a fixed seed. The first answer of each contender to each task is
+verified.
 
 The record has the seconds that the first element computes, sends, receives and waits in one run.
 
@@ -46,7 +47,7 @@ def main():
 
 
 def _start(launcher, scale, part):
-    """Time contenders in processes of their own, and return their rows."""
+    """Time contenders in separate processes, and return their rows."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.json"
         own = ["--part", part, "--scales", str(scale), "--rows", str(file)]

@@ -48,7 +48,7 @@ class NetworKit:
         return self.networkit.distance.Dijkstra(self.graph, source, storePaths=False).run()
 
     def betweenness(self, sources):
-        # It chooses as many sources itself.
+        # NetworKit chooses its own sources.
         estimate = self.networkit.centrality.EstimateBetweenness
         return estimate(self.graph, len(sources), normalized=False, parallel=True).run()
 
@@ -60,7 +60,7 @@ class NetworKit:
         return np.asarray(answer.getPartition().getVector())
 
     def ranks(self, answer):
-        # It drops the rank of vertices without edges, so scale the sum to 1.
+        # NetworKit drops the rank of vertices without edges, so scale the sum to 1.
         found = np.asarray(answer.scores())
         return found / found.sum()
 
@@ -148,7 +148,7 @@ class SciPy:
 
 class GraphBLAS:
     name = "GraphBLAS"
-    # The package has no algorithms; these need one line a step.
+    # The package has no algorithms; these need one line per step.
     wcc = betweenness = None
 
     def __init__(self, graph, threads):

@@ -1,7 +1,7 @@
-"""Question: how do the five algorithms scale with the ranks, on CPUs with one thread a rank and on GPUs.
+"""Question: how do the five algorithms scale with the ranks, on CPUs with one thread per rank and on GPUs.
 
 The rival is Evener on one rank. Strong scaling: the same R-MAT graph on 1 to 4 ranks. Weak scaling: equal
-edges for each rank. Three ranks get a graph of twice the vertices and 24 edges a vertex. `ev.launch` starts
+edges for each rank. Three ranks get a graph of twice the vertices and 24 edges per vertex. `ev.launch` starts
 the ranks on this machine, so they exchange through its memory. Ranks beyond the cores share cores: their
 times show the cost of a split, not a speed-up.
 

@@ -1,9 +1,9 @@
 """Question: how much faster are the five algorithms on several GPUs than on one.
 
-R-MAT graphs, undirected, 16 edges a vertex. Both placements exist before the clocks start. Searches start at
-16 vertices drawn with a fixed seed; betweenness uses four of them. Times are medians; PageRank's is one of 50
-iterations. The first answer to each question is verified, and the last parents. The other answers on one and
-on several GPUs are compared with verified ones, to 1e-6. Centralities are compared with those of the CPU.
+The graphs are undirected R-MAT graphs with 16 edges per vertex. Both placements exist before the clocks
+start. Searches start at 16 vertices drawn with a fixed seed; betweenness uses four of them. Times are
+medians; PageRank's is one of 50 iterations. The first answer to each question is verified, and the last
+parents. Other answers are compared with verified answers, to 1e-6. Centralities are compared with the CPU.
 
 The record has the seconds of placing, the ratio of both medians, and the timeline of one run on several GPUs:
 the seconds that each element computes, sends, receives and waits.

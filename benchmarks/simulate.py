@@ -1,8 +1,8 @@
 """Question: how long would runs on 16 to 4,096 machines take, from rates and links that were measured here.
 
-The simulation is checked first: rates come from the runs of one rank in `results/scaling.json`, the
-overhead of a superstep from those of two ranks, and three and four ranks are predicted. Threads that share
-a core take longer in proportion. Runs of a CPU with one GPU predict a CPU with two GPUs, in
+The simulation is checked first. Rates are from the runs of one rank in `results/scaling.json`, and the
+overhead of a superstep is from those of two ranks. These predict three and four ranks. Threads that share a
+core are slower in proportion. Runs of a CPU with one GPU predict a CPU with two GPUs, in
 `results/figures/runs.json`.
 
 Then each algorithm is predicted on more machines, for a real graph or for the degrees of an R-MAT graph.
@@ -33,7 +33,7 @@ from evener.planning.planner import cost_model
 from on_ranks import TASKS
 from simulation import Link, Parts, Rates
 
-# A network of today: 200 Gbit/s, and the latency of MPI on it.
+# A current network: 200 Gbit/s, and the latency of MPI on it.
 NETWORK = Link(2e-6, 25e9)
 _RMAT = re.compile(r"rmat:(\d+)(?:,edge_factor=(\d+))?$")
 
@@ -143,7 +143,7 @@ def bus_of(rows, task):
 
 
 def _on_one_machine(task, row, kinds, link):
-    """Predict elements of one machine as if each was a machine of its own."""
+    """Predict the elements of one machine as separate machines."""
     elements = row["elements"]
     columns = {
         name: np.array([one[name] for one in elements], float)

@@ -4,7 +4,7 @@
     exchanging of a machine  = bytes / bandwidth + supersteps · (overhead + messages · latency)
     seconds                  = max over elements (computing) + max over machines (exchanging)
 
-A machine sends one message to each other machine in a superstep, and joins an all-reduce of log2(machines)
+In a superstep, a machine sends one message to each other machine, and joins an all-reduce of log2(machines)
 messages. Sizes are counted from the owners that a policy chooses for a graph, or expected from the degrees
 of R-MAT.
 
@@ -32,13 +32,13 @@ from evener.partition.statistics import imbalance
 
 # Vertices of large degree whose owners are chosen one by one.
 _DRAWN = 1 << 18
-# Policies that divide vertices by chance, so that the edges of parts differ, and those that balance edges.
+# Policies that divide vertices by chance, so that parts have different edges, and those that balance edges.
 CHANCE = ("round-robin", "hash", "chunking")
 BALANCED = ("C-PG", "C-R", "lpt", "random")
 
 
 class Rates(NamedTuple):
-    """Seconds of an element for an edge, a vertex, and an edge in host memory."""
+    """Seconds of an element per edge, per vertex, and per edge in host memory."""
 
     edge: float
     vertex: float = 0.0
@@ -46,7 +46,7 @@ class Rates(NamedTuple):
 
 
 class Link(NamedTuple):
-    """The network of a machine: seconds of a message, bytes a second, and seconds of a superstep."""
+    """The network of a machine: seconds per message, bytes per second, and seconds per superstep."""
 
     latency: float
     bandwidth: float

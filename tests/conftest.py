@@ -1,4 +1,4 @@
-"""What all tests share: the command line in this process, and in one of its own under a memory limit."""
+"""Fixtures for all tests: the command line in this process, and in a subprocess with a memory limit."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from evener.algorithms import recording
 from evener.cli import main
 from tuning import tune
 
-# Their assertions say what differs, as those of the tests themselves do.
+# pytest also explains failed assertions in these modules.
 pytest.register_assert_rewrite("evener.testing", "expected", "fake_elements", "one_route", "parity_cases")
 
-# OpenMP's threads spin before they sleep, by default up to 16 ms where other programs keep the cores busy:
-# a build of 1,200 edges then took 72 ms, with this 1.2 ms. Read when the library is loaded.
+# OpenMP's threads spin for up to 16 ms before they sleep, which is slow on busy cores. Read at load time.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 # The first example that reaches a kernel may have to compile it.
 settings.register_profile("compiling", deadline=None)
 settings.load_profile("compiling")
 
-# What a bad call may take: enough for the interpreter and its libraries, far below what a runaway would ask.
+# Bytes: enough for the interpreter and its libraries, and far less than a runaway allocation.
 MEMORY_LIMIT = 6 << 30
 
 
 @dataclass
 class Outcome:
-    """What a command left behind."""
+    """The exit status and the output of a command."""
 
     status: int
     out: str
@@ -42,14 +41,14 @@ class Outcome:
 
 
 def pytest_collection_finish():
-    """Leave all that was imported and collected out of later garbage collections, which then are quick."""
+    """Exclude imported and collected objects from later garbage collections, to make these fast."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
-def narrow_and_wide(monkeypatch):
-    """Searches of small graphs widen and narrow as those of large ones do."""
+def lower_search_thresholds(monkeypatch):
+    """Lower the thresholds, so that searches of small graphs have narrow and wide levels."""
     tune(monkeypatch, "bfs", narrow=16, narrow_levels=3, fused_narrow_levels=2)
     tune(monkeypatch, "sssp", narrow=5, narrow_edges=40)
     betweenness = import_module("evener.algorithms.betweenness.betweenness")
@@ -58,20 +57,20 @@ def narrow_and_wide(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def nothing_recorded(monkeypatch):
-    """Runs of tests are not recorded for later plans on this machine."""
+def record_no_runs(monkeypatch):
+    """Do not record the runs of tests for later plans on this machine."""
     monkeypatch.setattr(recording, "MIN_SECONDS", float("inf"))
 
 
 @pytest.fixture(autouse=True)
 def no_kept_placements():
-    """A test places its graphs on its own elements, real or fake."""
+    """Forget kept placements, so that each test places its graphs on its own elements."""
     import_module("evener.partition.placement_cache").forget_kept()
 
 
 @pytest.fixture
 def evener(capsys):
-    """The command line, run in this process: ``evener("info", "rmat:4")``."""
+    """Run the command line in this process: ``evener("info", "rmat:4")``."""
 
     def call(*words: object) -> Outcome:
         capsys.readouterr()
@@ -83,7 +82,7 @@ def evener(capsys):
 
 
 def run_apart(*words: object, timeout: float = 120, stdin: str | None = None, **environment: str) -> Outcome:
-    """Run Python in a process of its own under a memory limit: ``run_apart("-m", "evener", "devices")``."""
+    """Run Python in a subprocess with a memory limit: ``run_apart("-m", "evener", "devices")``."""
     done = subprocess.run(
         [sys.executable, *map(str, words)],
         input=stdin,
@@ -99,13 +98,13 @@ def run_apart(*words: object, timeout: float = 120, stdin: str | None = None, **
 
 @pytest.fixture(scope="session")
 def apart():
-    """`run_apart`."""
+    """Return `run_apart`."""
     return run_apart
 
 
 @pytest.fixture(scope="module")
 def apart_elements():
-    """Graphs are placed on elements "apart:0", "late:1" and so on, not on those of this machine."""
+    """Parse element names such as "apart:0" and "late:1" instead of this machine's elements."""
     from fake_elements import parse_apart
 
     with pytest.MonkeyPatch.context() as patch:

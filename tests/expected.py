@@ -1,4 +1,4 @@
-"""What the reference says about a graph, to hold any placement of it against."""
+"""Expected results of all algorithms for a graph, from `reference`, and checks of any placement."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import reference
 from evener.system.world import current_world
 
 RELATIVE = 1e-6
-# Of PageRank: the reference does as many.
+# PageRank iterations, here and in the reference.
 ITERATIONS = 15
 
 
 def whole(result, name):
-    """The values of all vertices, from the blocks of all ranks."""
+    """Return the values of all vertices, from the blocks of all ranks."""
     return np.concatenate(current_world().allgather(result[name]))
 
 
 class Truth:
-    """What the reference says about one graph, worked out once."""
+    """The reference results for one graph, computed once."""
 
     def __init__(self, graph, source):
         self.graph = graph
@@ -55,7 +55,7 @@ class Truth:
         assert (whole(result, "component") == self.component).all()
 
     def check_ranks(self, pg):
-        """Without weights and, if the graph has any, with them."""
+        """Check PageRank without weights and, if the graph has weights, with them."""
         for weights in (False,) if pg.graph.weight_dtype is None else (True, False):
             self.check_pagerank(ev.pagerank(pg, tol=0, max_iter=ITERATIONS, weights=weights))
 
@@ -68,13 +68,13 @@ class Truth:
         self.check_parents(whole(result, "parent"), self.length, self.graph.weights)
 
     def check_betweenness(self, result):
-        # Each pair of an undirected graph is met from both ends; some sources stand for all.
+        # Undirected pairs count from both ends. The estimate scales the sources to all vertices.
         scale = (1 if self.graph.directed else 0.5) * self.graph.n / len(self.sources)
         found, expected = whole(result, "centrality"), self.centrality * scale
         np.testing.assert_allclose(found, expected, rtol=RELATIVE, atol=1e-9)
 
     def check_parents(self, parent, distance, weights):
-        """The source is its own parent; of any other, an edge of exactly the missing length leads from it."""
+        """The source is its own parent. Other parents have an edge that explains the vertex's distance."""
         tails, heads = reference.edges(self.graph)
         reached = np.isfinite(distance) & (distance >= 0)
         assert ((parent == -1) == ~reached).all()
@@ -88,13 +88,13 @@ class Truth:
 
 
 def truth_of(parts, *, directed):
-    """Start where most edges lead out: of a hub, or of the only vertex that has any."""
+    """Return the results for a graph, from the source with the most out-edges."""
     graph = graphs.build(parts, directed=directed)
     return Truth(graph, int(graph.out_degree().argmax()))
 
 
 def source_alone(*, directed):
-    """Vertex 200 has five edges into a dense part; by policy "low" it has a partition of its own."""
+    """Vertex 200 has five edges into a dense part. Policy "low" puts it alone into a partition."""
     src, dst = np.random.default_rng(3).integers(0, 200, (2, 4000))
     src, dst = np.append(src, [200] * 5), np.append(dst, range(5))
     return Truth(graphs.build((src, dst, 201), directed=directed), 200)

@@ -1,4 +1,4 @@
-"""Allocations that fail, from the n-th on or only the n-th, as in the tests of LAGraph."""
+"""Let only the n-th allocation fail, or all from the n-th on, as in the tests of LAGraph."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from evener.elements import cpu
 from evener.engine import executor
 from evener.errors import OutOfMemoryError
 
-# Functions of NumPy that allocate the array that they return.
+# NumPy functions that allocate the returned array.
 ALLOCATING = [
     *("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "arange"),
     *("array", "concatenate", "repeat", "cumsum", "diff", "flatnonzero", "unique", "argsort", "sort"),
 ]
-# Bytes of arrays that never fail: Python needs as much memory for any object.
+# Allocations of at most this many bytes never fail: any Python object needs as much memory.
 FEW_BYTES = 64
 
 
 class FailingAllocations:
-    """Count allocations and say which of them fail. The caller replaces an allocator by one that asks."""
+    """Count allocations and decide which of them fail. The caller's allocator must call `fails`."""
 
     def __init__(self):
         self._count = 0
@@ -44,7 +44,7 @@ class FailingAllocations:
 
     @contextmanager
     def failing(self, first, *, lasting):
-        """Let allocations fail from number `first` on, or only this one."""
+        """Let allocation `first` fail, and all later allocations if `lasting`."""
         self._count, self._first, self._lasting = 0, first, lasting
         try:
             yield
@@ -52,16 +52,16 @@ class FailingAllocations:
             self._first = None
 
     def check_each(self, call, check, *, error=OutOfMemoryError, used=None):
-        """Call with the first allocation failing, then with the second, until a call succeeds.
+        """Call with the first allocation failing, then with the second, and so on, until a call succeeds.
 
-        A failed call raises `error`, leaves no thread busy, and no more bytes in use than before, which
-        `used` returns. All other calls, also after a failed one, return an answer that `check` accepts.
+        A failed call raises `error`, leaves no thread busy, and does not increase the bytes that `used`
+        returns. `check` accepts the answers of all other calls, including calls after a failed call.
         Returns the number of failed calls.
         """
         used = used or _bytes_of_arrays
         check(call())
         gc.collect()
-        gc.freeze()  # collecting garbage is then quick
+        gc.freeze()  # later garbage collections are then fast
         tracemalloc.start()
         try:
             before = _after_workers(used)
@@ -93,7 +93,7 @@ class FailingAllocations:
 
 
 def fail_numpy(monkeypatch):
-    """Replace NumPy in the modules of Evener, except in kernels; return what makes its allocations fail."""
+    """Replace NumPy in the modules of Evener, except in kernels; return its `FailingAllocations`."""
     allocations = FailingAllocations()
     proxy = _NumPy(allocations)
     for name, module in list(sys.modules.items()):
@@ -104,7 +104,7 @@ def fail_numpy(monkeypatch):
 
 
 class _NumPy:
-    """The module `numpy`, whose allocations can fail."""
+    """The module `numpy` with allocations that can fail."""
 
     def __init__(self, allocations):
         for name in ALLOCATING:
@@ -125,13 +125,13 @@ def _fallible(allocations, function):
 
 
 def _bytes_of_arrays():
-    """Return the bytes of NumPy's arrays since tracing began."""
+    """Return the bytes of NumPy arrays allocated since tracing began."""
     arrays = tracemalloc.DomainFilter(inclusive=True, domain=numpy.lib.tracemalloc_domain)
     return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([arrays]).traces)
 
 
 def _after_workers(used):
-    """Return the bytes in use when all workers are idle, without pages that pools keep for later runs."""
+    """Return the bytes in use when all workers are idle and the pools are empty."""
     count = executor.usable_cores()
     meeting = threading.Barrier(count)
     for future in [executor._threads().submit(meeting.wait, 60) for _ in range(count)]:

@@ -1,4 +1,4 @@
-"""CPU elements with separate memories, as GPUs have: by these, tests of GPU paths run without a GPU."""
+"""CPU elements with separate memories, as GPUs have, to test GPU paths without a GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evener.elements import CpuElement
 
 
 class Held(np.ndarray):
-    """An array in an element's memory: the host may slice and fill it, but not calculate with it."""
+    """An array in an element's memory. The host may slice and fill the array, but not compute with it."""
 
     memory = None
     exchanged = False
@@ -20,14 +20,14 @@ class Held(np.ndarray):
         self.exchanged = getattr(source, "exchanged", False)
 
     def __array_ufunc__(self, *_, **__):
-        raise TypeError("the host calculates with an array that it has not downloaded")
+        raise TypeError("the host computes with an array that it has not downloaded")
 
     def __array_function__(self, *_):
-        raise TypeError("the host calculates with an array that it has not downloaded")
+        raise TypeError("the host computes with an array that it has not downloaded")
 
 
 class Late:
-    """The value of a kernel that is a number only when its result is read."""
+    """A kernel's return value, which becomes a number when it is read."""
 
     def __init__(self, value):
         self.value = value
@@ -37,10 +37,10 @@ class Late:
 
 
 class ApartElement(CpuElement):
-    """A CPU element that shares its memory only with elements of the same number.
+    """A CPU element that shares its memory only with elements of the same memory number.
 
-    A deferred one is driven by the calling thread, its kernels return values to be read later, and its copies
-    happen as late as possible, when the receiver waits for them. Other copies happen at once.
+    The calling thread drives a deferred element. Kernels of a deferred element return `Late` values. Copies
+    of a deferred element happen when the receiver waits for them; other copies happen at once.
     """
 
     def __init__(self, name, memory, *, deferred=False):
@@ -97,12 +97,12 @@ class ApartElement(CpuElement):
         if name not in self._kernels_on_held:
             kernel = super().kernel(name)
 
-            def of_own_arrays(*args):
+            def on_own_arrays(*args):
                 given = [self._seen(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
                 answer = kernel(*given)
                 return Late(answer) if self.deferred and answer is not None else answer
 
-            self._kernels_on_held[name] = of_own_arrays
+            self._kernels_on_held[name] = on_own_arrays
         return self._kernels_on_held[name]
 
     def result(self, value):
@@ -114,7 +114,7 @@ class ApartElement(CpuElement):
         return held
 
     def _seen(self, array):
-        """The array for kernels, which must lie in this memory."""
+        """Return the plain array for kernels; the array must be in this memory."""
         assert isinstance(array, Held)
         assert array.memory == self.memory
         return array.view(np.ndarray)
@@ -165,6 +165,6 @@ _KINDS = {
 
 
 def parse_apart(on, **_):
-    """Elements of the memory 0: "apart:0", the deferred "late:0", "peer:0" and "reads:0"; also "cpu:1"."""
+    """Return elements by name: "apart:0", the deferred "late:0", "peer:0" and "reads:0"; also "cpu:1"."""
     words = [name.split(":") for name in on]
     return [_KINDS[kind](f"{kind}:{number}#{i}", int(number)) for i, (kind, number) in enumerate(words)]

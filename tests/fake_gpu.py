@@ -1,4 +1,4 @@
-"""A CPU element in the role of a GPU: it has a memory of its own, with limited room."""
+"""A CPU element that imitates a GPU: it has a separate memory with limited room."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from fake_elements import ApartElement
 
 
 class FakeGpu(ApartElement):
-    """Runs kernels as a CPU element does. It holds whole partitions in its own memory."""
+    """A fake GPU that runs kernels on the CPU and holds whole partitions in its own memory."""
 
     kind = "cuda"
-    broken = None  # the error of starting cuda:0
+    broken = None  # the error when cuda:0 starts
     free = 1 << 36
 
     def __init__(self, name, index, limit=None):
@@ -34,7 +34,7 @@ class FakeGpu(ApartElement):
 
 
 class SizedGpu:
-    """Has room and a name, and runs nothing."""
+    """A fake GPU with a name and room that runs no kernels."""
 
     kind = "cuda"
     threads = 1

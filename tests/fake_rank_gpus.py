@@ -1,4 +1,4 @@
-"""Fake GPUs of fake ranks, with memory that other ranks open, and a fake NCCL."""
+"""Fake GPUs of fake ranks, whose memory other ranks can open, and a fake NCCL."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from evener.errors import DeviceError
 from evener.system.world import current_world
 from fake_elements import ApartElement
 
-# What ranks have shared, by handle.
+# Shared arrays and events by handle.
 _shared = {}
 # Seconds that a fake NCCL waits for another rank.
 _PATIENCE = 20
 
 
 class Copy:
-    """A copy that happens when its event is waited for."""
+    """A copy that happens when `wait` is called."""
 
     def __init__(self, source, target):
         self._arrays = source.view(np.ndarray).view(np.uint8), target.view(np.ndarray).view(np.uint8)
@@ -115,14 +115,14 @@ class RankGpu(ApartElement):
         assert event.recorded
 
     def group_with_ranks(self, world):
-        """The kernels of a CPU wait for no other element."""
+        """Do nothing: kernels on a CPU wait for no other element."""
 
     def fill(self, array, value):
         array[:] = value
 
 
 def parse_rank_gpus(on, **_):
-    """Elements of a rank: "cpu:1", "gpu:0" for a GPU of its own, "gpu:shared" for one that all ranks use."""
+    """Return a rank's elements: "cpu:1", "gpu:0" for a private GPU, "gpu:shared" for a GPU of all ranks."""
     made = []
     for i, word in enumerate(on.split(",") if isinstance(on, str) else on):
         kind, number = word.split(":")
@@ -132,7 +132,7 @@ def parse_rank_gpus(on, **_):
 
 
 class FakeNccl:
-    """NCCL's calls. A group ends when all of its sends have been received, as on a GPU's stream."""
+    """Fake NCCL. A group first copies everything that it sends, and then waits for what it receives."""
 
     available = True
     NCCL_UINT8 = 1
@@ -155,17 +155,15 @@ class FakeNccl:
         calls, self._own.calls = self._own.calls, None
         for name, route, array in calls:
             if name == "send":
-                self._sent[route].put((array.copy(), received := threading.Event()))
-                array = received
+                self._sent[route].put(array.copy())
         for name, route, array in calls:
             if name == "recv":
                 try:
-                    values, received = self._sent[route].get(timeout=_PATIENCE)
+                    values = self._sent[route].get(timeout=_PATIENCE)
                 except Empty:
                     raise self.NcclError(f"nothing was sent from {route[1]} to {route[2]}") from None
                 assert values.nbytes == array.nbytes, "a send and its receive differ in length"
                 array[:] = values
-                received.set()
 
     def _communicator(self, size, unique, rank):
         def call(name):

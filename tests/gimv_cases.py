@@ -1,4 +1,4 @@
-"""Runs of GIM-V with expected values: known algorithms by NetworkX and SciPy, and loops over the edges."""
+"""Runs of GIM-V with expected values from NetworkX, SciPy and loops over the edges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evener.programs import operator_sets
 
 
 def weighted_graph():
-    """An undirected graph with weights, hubs and several components, and the same graph of NetworkX."""
+    """Return an undirected weighted graph with hubs and several components, and the same NetworkX graph."""
     source = ev.read("rmat:7,edge_factor=4,seed=2")
     pairs = nx.Graph((int(u), int(v)) for u, v in zip(*_edges(source), strict=True) if u != v)
     pairs.add_nodes_from(range(source.n))
@@ -72,7 +72,7 @@ def _beliefs(graph, pairs):
 
 
 def _reached(graph, pairs):
-    """Join the first bit strings of all vertices of a component."""
+    """Join the initial bit strings of all vertices of each component."""
     strings, found = operator_sets.hadi(graph)["v0"], {}
     position = {v: i for i, v in enumerate(graph.ids.tolist())}
     for part in nx.connected_components(pairs):
@@ -94,11 +94,11 @@ CASES = {
 
 
 def check_known(case, graph, pairs, on):
-    """A set of operators gives the answer of NetworkX or SciPy. A rank may have the whole graph or none."""
+    """A set of operators gives the answer of NetworkX or SciPy. Rank 0 checks the values of all ranks."""
     operators, expected, scaled = CASES[case]
     r = ev.gimv(graph, **operators(graph), on=on)
     assert r.outcome["converged"]
-    whole = r.gather()  # None on other ranks than 0
+    whole = r.gather()  # None on ranks other than 0
     if whole is not None:
         value = whole["value"] / (whole["value"].sum() if scaled else 1)
         np.testing.assert_allclose(value, expected(graph, pairs), rtol=1e-6, atol=1e-9)

@@ -1,4 +1,4 @@
-"""Graphs, and the comparison of two placements, for tests of partitions that a GPU builds."""
+"""Graphs, and a comparison of two placements, for tests of partitions that a GPU builds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EDGES = {
 
 
 def graph_of(name, *, directed, weights=None):
-    """Return a graph; parallel edges have weights in no order."""
+    """Return a graph. The weights of parallel edges are not sorted."""
     tails, heads, n = EDGES[name]()
     if weights is None:
         return ev.Graph.from_edges(tails, heads, directed=directed, n=n)
@@ -47,7 +47,7 @@ def graph_of(name, *, directed, weights=None):
 
 
 def check_same(one, other):
-    """Check that two placements on as many elements have equal arrays and numbers."""
+    """Check that two placements on the same number of elements have equal arrays and numbers."""
     for name in ("owner", "local", "vertices", "bounds"):
         assert_same(getattr(one._numbering, name), getattr(other._numbering, name))
     for p, q, at, by in zip(one.partitions, other.partitions, one.elements, other.elements, strict=True):

@@ -45,7 +45,7 @@ LARGE = {
 
 
 def _broom(leaves):
-    """A path from 0 on, with so many leaves at each of its vertices."""
+    """A path from vertex 0, with ``leaves[i]`` leaves at its vertex i."""
     path = np.arange(len(leaves))
     ends = len(path) + np.arange(sum(leaves))
     src = np.concatenate([path[:-1], np.repeat(path, leaves)])
@@ -53,7 +53,7 @@ def _broom(leaves):
 
 
 def _thicket(stars):
-    """0 leads to the middle of each star, which have so many leaves."""
+    """Stars with ``stars[i]`` leaves each. Vertex 0 has an edge to the middle of each star."""
     middles = 1 + np.arange(len(stars))
     leaves = 1 + len(stars) + np.arange(sum(stars))
     src = np.concatenate([np.zeros_like(middles), np.repeat(middles, stars)])
@@ -61,7 +61,7 @@ def _thicket(stars):
 
 
 def _layers(sizes, chance):
-    """Each vertex leads to each of the next layer with this chance."""
+    """Layers of vertices. Each pair in adjacent layers has an edge with probability `chance`."""
     rng = np.random.default_rng(len(sizes))
     first = np.cumsum([0, *sizes])
     ends = [
@@ -76,8 +76,8 @@ def _fans(stages, width):
     return src, dst, stages + 1 + stages * width
 
 
-# Long rows in levels of few vertices: one, some, more than a block of a GPU puts aside, among short ones or
-# by themselves, and on the way out as on the way back.
+# Levels of few vertices with long rows: one, some, or more than a GPU block defers, with and without short
+# rows, before and after the widest level.
 NARROW = {
     "grid": lambda: grid(sized(300, 25), 4),
     "broom": lambda: _broom([100, 4000, 5, 300, 255, 256, 257, 2000, 0, 1023, 1024, 1025, 64, 900, 1, 3000]),
@@ -88,7 +88,7 @@ NARROW = {
 
 
 def diamonds(stages, width):
-    """Joints 0..stages, each pair joined through `width` middles: `width` times as many paths each time."""
+    """Joints 0..stages with `width` middles between each two: each stage has `width` times as many paths."""
     joints = np.arange(stages + 1)
     middles = (stages + 1 + np.arange(stages * width)).reshape(stages, width)
     src = np.concatenate([np.repeat(joints[:-1], width), middles.ravel()])
@@ -106,7 +106,7 @@ GENERATED = {
 
 @st.composite
 def drawn_graphs(draw):
-    """Sparse to dense, with hubs, tails, loops, repeats, isolated vertices; source 0 anywhere or nowhere."""
+    """Sparse to dense graphs with hubs, self-loops, repeated edges and isolated vertices."""
     n = draw(st.one_of(st.integers(1, 24), st.sampled_from([63, 64, 65, 127, 128, 129, 193])))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     m = draw(st.integers(0, 3 * n))

@@ -1,4 +1,4 @@
-"""The example package with k-core decomposition, from its source folder, and core numbers by NetworkX."""
+"""The k-core example package, imported from its source folder, and core numbers by NetworkX."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def load():
 
 
 def register(monkeypatch, points):
-    """Let the registry find these entry points, given as values by name, until the test ends."""
+    """Let the registry find these entry points (name to value) until the test ends."""
     found = {name: EntryPoint(name, value, registry.GROUP) for name, value in points.items()}
     monkeypatch.setattr(registry, "_registered", lambda: found)
     monkeypatch.setattr(registry, "_spec", registry._spec.__wrapped__)
 
 
 def simple(parts):
-    """The graph of ``(src, dst, n)`` without self-loops and repeated edges, and its core numbers."""
+    """Return the graph of ``(src, dst, n)`` without self-loops and repeated edges, and its core numbers."""
     src, dst, n = parts
     graph = nx.Graph()
     graph.add_nodes_from(range(n) if n is not None else np.unique([src, dst]).tolist())

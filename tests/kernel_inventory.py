@@ -26,9 +26,9 @@ OF_ALGORITHMS = [
     "evener.algorithms.wcc:kernels",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
-# For verbs as none of the five algorithms uses them today: the transport's contract checks them.
+# For exchange verbs that none of the five algorithms uses. The transport contract tests them.
 OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min", "message.take_values"}
-# Twins, in the tests, of the kernels that no CPU run calls.
+# CPU twins in the tests, for kernels that no CPU run calls.
 TWINS = {
     "column_blocks": twins_column_blocks,
     "evener.algorithms.bfs:levels": twins_bfs_levels,
@@ -36,7 +36,7 @@ TWINS = {
     "partition": twins_partition,
     "pull": twins_pull,
 }
-# Called on large graphs, on elements with tables: tests/partition/test_columns.py.
+# Called for column blocks, which only large graphs have: see tests/partition/test_columns.py.
 OF_TABLES = {
     "column_blocks.choose",
     "column_blocks.fill_local",
@@ -48,11 +48,11 @@ OF_TABLES = {
     "pull.local_sums",
     "pull.remainder_sums",
 }
-# Taken by other kernels, not by the engine.
+# Called by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
-# Taken where the CPU is the only element.
+# Called where the CPU is the only element.
 OF_CPUS = {"evener.algorithms.sssp:single_block.dijkstra"}
-# Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and building partitions.
+# Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and partition building.
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",
     *(f"partition.{name}" for name in twins_partition.__all__),
@@ -60,7 +60,7 @@ OF_GPUS = {
 
 
 def kernels():
-    """Return the CPU's kernels by name, without the steps that are compiled into other kernels."""
+    """Return the CPU kernels by name, without steps that are inlined into other kernels."""
     modules = [(file, import_module(_module_of(f"{file}.any")[0])) for file in FILES]
     found = {
         f"{file}.{name}": getattr(module, name)
@@ -77,7 +77,7 @@ def kernels():
 
 
 def find_kernels_of_gpus(monkeypatch):
-    """Let CPU elements, which pretend to be GPUs, run the twins in the tests."""
+    """Let CPU elements that imitate GPUs run the twins in the tests."""
     find = CpuElement.kernel
 
     def kernel(element, name):

@@ -1,4 +1,4 @@
-"""One exchange on one route of 800 mirrors, whose packets and bytes are known by hand."""
+"""One exchange on one route of 800 mirrors, whose bytes are computed by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from evener.engine.executor import run_steps
 from evener.partition.route import Route, upload_route
 from evener.testing.bitmaps import pack, unpack
 
-# 800 mirrors: 3,300 bytes dense with their flags (float32: 3,200 and 100). A sparse one costs 8 bytes, so 412
-# of them are 3,296 bytes, and 413 are 3,304. With float64: 6,500 bytes dense, 12 each: 541 are 6,492.
+# 800 dense float32 mirrors need 3,300 bytes: 3,200 of values and 100 of flags. A sparse mirror needs 8 bytes:
+# 412 need 3,296, and 413 need 3,304. With float64: dense 6,500 bytes, sparse 12 each, so 541 need 6,492.
 sparse_and_dense = pytest.mark.parametrize(
     ("verb", "dtype", "flagged", "moved"),
     [
@@ -28,7 +28,7 @@ sparse_and_dense = pytest.mark.parametrize(
 
 
 def check_one_route(holder, owner, verb, dtype, flagged, moved):
-    """An exchange on one route of 800 mirrors, the first of which are flagged, and the bytes it moves."""
+    """Exchange one route of 800 mirrors, of which the first `flagged` are flagged; check values and bytes."""
     begin, k = 100, 800
     index = np.arange(k, dtype=np.uint32) * 2
     route = upload_route(Route.from_index(0, 1, begin, index, 2 * k), owner)
@@ -57,7 +57,7 @@ def check_one_route(holder, owner, verb, dtype, flagged, moved):
 
 
 def _moved(route, holder, owner, verb, here, there):
-    """Exchange on the route by its transport; between memories, the sender's array changes meanwhile."""
+    """Return the bytes of an exchange. Between two memories, the sender's array changes meanwhile."""
     elements = [holder, owner]
     exchange = Exchange(elements, [route])
     arrays, flags = (PartitionedArray(pair) for pair in zip(here, there, strict=True))

@@ -1,4 +1,4 @@
-"""Graphs of one rank only, for tests of what ranks do together without routes between them."""
+"""A separate graph on each rank, for collective operations without routes between ranks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evener.system.world import SingleProcess, enter_world
 
 
 def place_for(world, place):
-    """Call `place`, which partitions a graph as in a single process, and let a rank run it in its world."""
+    """Call `place`, which partitions a graph as in a single process, and move the result to `world`."""
 
     def place_alone():
         enter_world(SingleProcess())

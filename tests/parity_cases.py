@@ -1,4 +1,4 @@
-"""What the parity matrix checks on elements of every kind: those of CPUs alone, and GPUs among them."""
+"""Checks of the parity matrix, for CPU elements alone and for GPUs."""
 
 from __future__ import annotations
 
@@ -36,42 +36,47 @@ _WIDE = {
     "name": ["two cores", "star", "late hub", "random"],
     "stored": ["undirected", "both", "out"],
     "narrow": [0, 40],
-    "most": [2, 1024],  # levels at once
-    "up": sized([1, 15, 10**6], [1, 10**6]),  # steps go up from this part of the edges on
-    "broad": sized([1, 2, 10**9], [1, 10**9]),  # steps down flood from this part of the vertices on
+    "most": [2, 1024],  # levels per call
+    "up": sized([1, 15, 10**6], [1, 10**6]),  # alpha: bottom-up steps begin at this part of the edges
+    "broad": sized([1, 2, 10**9], [1, 10**9]),  # top-down steps flood from this part of the vertices on
 }
 
 
 def giants_apart(test):
-    """Two giant trees that an edge joins or does not, directed or not."""
+    """Parametrize a test with two giant trees: joined by an edge or separate, directed or undirected."""
     return directions(pytest.mark.parametrize("joined", [True, False])(test))
 
 
 def check_giants_apart(monkeypatch, on, *, directed, joined):
-    """An edge that two giant trees skip from both ends is found after all, or found to be missing.
+    """WCC finds the only edge between two giant trees, although both sides skip it at first.
 
-    Two elements have the leaves of two hubs each, which the one between owns, and so a giant tree each. A
-    leaf in it, its centre, has a long row: two pieces on a GPU. The edge of both centres is the only one
-    between the two. While giants are skipped, the root of each, a leaf with a longer row, is hung under a
-    lower one: the middle of a star, to which a leaf has an edge. Returns where the graph was placed, the
-    owners of its vertices, and the edges that must not be among the first of their rows for that.
+    Elements 0 and 2 hold the leaves of two hubs each. Element 1 owns the hubs, so elements 0 and 2 have a
+    giant tree each. One leaf of each tree, the centre, has a long row: two pieces on a GPU. The only edge
+    between the trees joins the two centres. The root of each tree is a leaf with a longer row. While giants
+    are skipped, the root is hung under a lower vertex: the middle of a star with an edge to a leaf. Each side
+    also has a pair of vertices with parallel edges, because CPUs link the neighbours of the first vertex
+    first. Returns the placed graph, the owners of its vertices, and the edges that must not come first in
+    their rows.
     """
-    hubs, leaves, of_root, of_centre, of_star, of_ray = 2, 1500, 1110, 1100, 1120, 20
-    ends, owner, centres, late = [], [1] * 2 * hubs, [], []
+    hubs, leaves, of_root, of_centre, of_star, of_ray, of_pair = 2, 1500, 1110, 1100, 1120, 20, 1130
+    ends, owner, centres, pairs, late = [], [1] * 2 * hubs, [], [], []
     for side in range(2):
         centre = len(owner)
         star = centre + leaves
         rays = star + 1 + of_star
-        last = rays + 2 * of_ray
+        pair = rays + 2 * of_ray
         ends += [(leaf, side * hubs + hub) for hub in range(hubs) for leaf in range(centre, star)]
         ends += [(leaf, leaf + 1) for leaf in range(centre, star - 1)]
         ends += [(centre, leaf) for leaf in range(centre + 2, centre + 2 + of_centre)]
-        ends += [(centre + 300, leaf) for leaf in range(centre + 302, centre + 302 + of_root)]
+        for leaf, count in ((centre + 300, of_root), (centre + 301, of_root - 5)):  # before the other centre
+            ends += [(leaf, other) for other in range(leaf + 2, leaf + 2 + count)]
         ends += [(star, own) for own in range(star + 1, rays)]
         # Two neighbours of higher degree come before the leaf in the star's row.
         ends += [(star + 1 + k // of_ray, rays + k) for k in range(2 * of_ray)]
-        owner += [2 * side] * (last - centre)
+        ends += [(pair, pair + 1)] * of_pair
+        owner += [2 * side] * (pair + 2 - centre)
         centres.append(centre)
+        pairs.append(pair)
         late.append((star, star - 1))
     if joined:
         late.append((centres[0], centres[1]))
@@ -81,9 +86,12 @@ def check_giants_apart(monkeypatch, on, *, directed, joined):
     )
     pg = ev.partition(graph, on=on)
     result = ev.wcc(pg)
-    assert result.outcome["components"] == 2 - joined
+    assert result.outcome["components"] == 2 - joined + 2
     first_of_side = [0] * hubs + [hubs] * hubs + [p // 2 * hubs for p in owner[2 * hubs :]]
-    assert result["component"].tolist() == ([0] * graph.n if joined else first_of_side)
+    expected = [0] * graph.n if joined else first_of_side
+    for pair in pairs:
+        expected[pair : pair + 2] = [pair, pair]
+    assert result["component"].tolist() == expected
     assert result.timeline.supersteps == 2
     return pg, owner, late
 
@@ -99,16 +107,16 @@ def check_the_empty_graph(on, *, directed):
 
 
 def check_a_source_without_out_edges(splits, *, directed):
-    """It reaches itself."""
+    """A source without out-edges reaches only itself."""
     graph = graphs.build((np.array([1, 2]), np.array([2, 0]), 5), directed=directed)
     for source, on in product([0, 4], splits):
         Truth(graph, source).check(on=on, alpha=0.5)
 
 
 def check_a_search_that_turns_up_twice(monkeypatch, on):
-    """A hub with leaves, a path that only one element knows of, and another hub with leaves of both.
+    """The search turns bottom-up at each of two hubs, and top-down on the path between them.
 
-    At each hub the search turns up; along the path it goes down, and nothing crosses.
+    One element owns the path. Both elements own leaves of the two hubs.
     """
     leaves, path = 200, 3
     first, second = 0, leaves + path + 1
@@ -127,7 +135,7 @@ def check_a_search_that_turns_up_twice(monkeypatch, on):
 
 @cache
 def _narrow_truth(name, *, directed):
-    """A graph, distances from 0 and from halfway, and centralities by the paths from these two."""
+    """Return a graph, two sources, the distances from them, and the centralities by their paths."""
     graph = graphs.build(graphs.NARROW[name](), directed=directed)
     sources = [0, graph.n // 2]
     total = reference.betweenness(graph, sources=sources)
@@ -136,7 +144,7 @@ def _narrow_truth(name, *, directed):
 
 
 def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
-    """Wherever levels begin to be narrow, on one element, and however many are taken at once."""
+    """Results on one element do not depend on the threshold of narrow levels or on the levels per call."""
     tune(monkeypatch, "bfs", narrow=narrow, narrow_levels=levels, fused_narrow_levels=0)
     module = import_module("evener.algorithms.betweenness.betweenness")
     monkeypatch.setattr(module, "NARROW", narrow)
@@ -148,7 +156,7 @@ def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     ev.verify(search)
     between = ev.betweenness(pg, sources=sources, normalized=False)
     np.testing.assert_allclose(between["centrality"], centrality, rtol=RELATIVE, atol=1e-9)
-    # All edges count that lead out of what a source reaches, an undirected one once.
+    # The count includes all out-edges of reached vertices; an undirected edge counts once.
     edges = sum(int(graph.out_degree()[distance >= 0].sum()) for distance in distances)
     assert between.edges == (edges if directed else edges // 2)
     phases = {span.phase for result in (search, between) for span in result.timeline}
@@ -158,22 +166,22 @@ def check_narrow_levels(monkeypatch, name, on, *, directed, narrow, levels):
     assert narrow < graph.m or phases == begins | narrow_phases
 
 
-# Searches of graphs with wide frontiers, in which each pair of kinds of steps and graphs occurs.
+# Searches of graphs with wide frontiers. Each pair of parameter values occurs.
 searches_at_once = pytest.mark.parametrize(tuple(_WIDE), pairwise_cover(*_WIDE.values()))
 
 
 @cache
 def _wide_truth(name, *, directed):
-    """A graph with wide frontiers, and the distances from three of its vertices."""
+    """Return a graph with wide frontiers, and the distances from three vertices."""
     rng = np.random.default_rng(3)
-    if name == "two cores":  # joined by a path: the search turns up twice
+    if name == "two cores":  # joined by a path: the search turns bottom-up twice
         core, path = 300, 12
         one, other = rng.integers(0, core, (2, 8 * core)), core + path + rng.integers(0, core, (2, 8 * core))
         bridge = np.arange(core - 1, core + path + 1)
         ends = np.concatenate([one, other, [bridge[:-1], bridge[1:]]], axis=1)
     elif name == "star":
         ends = np.array([[0] * 600 + [1, 2], [*range(1, 601), 601, 602]])
-    elif name == "late hub":  # few of all edges, but most of those that are left
+    elif name == "late hub":  # the hub has few of all edges, but most of the unexplored edges
         path, leaves = sized((400, 40), (50, 5))
         ends = np.array([[*range(path), *[path] * leaves], range(1, path + leaves + 1)])
     else:
@@ -184,10 +192,10 @@ def _wide_truth(name, *, directed):
 
 
 class _Watched:
-    """The supersteps of a search as it goes, and what is left after steps of all kinds."""
+    """Record the supersteps of a search, and check the arrays after steps of all kinds."""
 
     def __init__(self, monkeypatch):
-        self.steps = []  # phase, levels, edges out of what steps down begin with
+        self.steps = []  # phase, levels, out-edges of the frontiers of top-down steps
         self._begin, self._compute = ev.Engine.superstep, ev.Engine.compute
         monkeypatch.setattr(ev.Engine, "superstep", lambda *args, **more: self._superstep(*args, **more))
         monkeypatch.setattr(ev.Engine, "compute", lambda *args, **more: self._computed(*args, **more))
@@ -211,7 +219,7 @@ class _Watched:
             now, other = ("", "next_") if levels % 2 == 0 else ("next_", "")
             lengths = [engine.download(given[f"{which}length"])[0][0] for which in (now, other)]
             assert lengths == [awake, 0]
-            # What lies behind them is undefined.
+            # The entries after the length are undefined.
             queued = engine.download(given[f"{now}queue"].first([awake]))[0].astype(np.int64)
             reached = engine.download(given["distance"])[0] == given["level"] + levels
             assert np.array_equal(np.sort(queued), np.flatnonzero(reached))
@@ -219,7 +227,7 @@ class _Watched:
         return votes
 
     def runs(self):
-        """Of each run of levels, narrow or not: how many there were, and the edges that steps down took."""
+        """Yield each run of narrow or other levels: (narrow, levels, edges of its top-down steps)."""
         steps = [step for step in self.steps if step[0] != "begin" and step[1]]
         for narrow, run in groupby(steps, lambda step: step[0] == "narrow"):
             _, levels, edges = zip(*run, strict=True)
@@ -227,7 +235,7 @@ class _Watched:
 
 
 def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad, *, among_all=None):
-    """They are those that are taken one by one elsewhere: all of a search, or two that are not narrow."""
+    """Several levels in one call equal the same levels in single calls."""
     if among_all is None:
         among_all = 0 if most == 2 else most
     tune(monkeypatch, "bfs", narrow=narrow, fused_narrow_levels=among_all, fused_levels=most, flood=broad)
@@ -249,7 +257,7 @@ def check_levels_at_once(monkeypatch, on, name, stored, narrow, most, up, broad,
         if among_all == most:
             assert found.steps == [("search", sum(levels), sum(edges))]
             continue
-        if among_all:  # levels that are narrow are in both kinds of steps
+        if among_all:  # both kinds of calls contain narrow levels
             assert sum(step[1] for step in found.steps) == sum(levels)
             assert sum(step[2] for step in found.steps) == sum(edges)
         else:
@@ -262,7 +270,7 @@ few_narrow_levels_among_all = pytest.mark.parametrize(("most", "among_all"), [(3
 
 
 def check_few_narrow_levels_among_all(monkeypatch, on, most, among_all):
-    """With the last of which the most of all kinds come to an end, or not quite."""
+    """A call stops after `among_all` narrow levels, near its limit of `most` levels of all kinds."""
     check_levels_at_once(
         monkeypatch, on, "two cores", "undirected", 40, most, up=10**6, broad=10**9, among_all=among_all
     )
@@ -271,7 +279,7 @@ def check_few_narrow_levels_among_all(monkeypatch, on, most, among_all):
 
 def check_a_generated_graph(name, placements):
     graph = graphs.GENERATED[name]()
-    # Both directions are stored, so as a directed graph it is the same.
+    # Both directions are stored, so the directed graph has the same edges.
     expected = ev.Graph.from_edges(*reference.edges(graph), np.ones(graph.m), directed=True, n=graph.n)
     truth = Truth(expected, int(graph.out_degree().argmax()))
     for placement in placements:
@@ -280,7 +288,7 @@ def check_a_generated_graph(name, placements):
 
 
 def check_many_runs(on, alpha=None):
-    """Whichever thread comes first: distances and components the same, ranks within 1e-6."""
+    """In every run, distances and components are equal to the reference, and ranks within 1e-6."""
     truth = truth_of(graphs.LARGE["rmat"](), directed=True)
     pg = ev.partition(truth.graph, on, alpha=alpha)
     for _ in range(RUNS):
@@ -288,7 +296,7 @@ def check_many_runs(on, alpha=None):
 
 
 def check_values(truth, pg):
-    """As `Truth.check_placed`, but for parents and centralities, which take long to check."""
+    """Check as `Truth.check_placed`, without the slow checks of parents and centralities."""
     assert (ev.bfs(pg, source=truth.source)["distance"] == truth.distance).all()
     assert (ev.sssp(pg, source=truth.source)["distance"] == truth.length).all()
     truth.check_wcc(ev.wcc(pg))
@@ -296,10 +304,10 @@ def check_values(truth, pg):
 
 
 def check_that_every_kernel_is_reached(monkeypatch, kind, splits):
-    """By the small graphs on splits of elements of a kind, one alone first, and by two graphs beside them."""
+    """The small graphs and two larger graphs call every kernel; the first split is a single element."""
     asked = set()
     every = list(product([name for name in graphs.SMALL if name != "empty"], splits))
-    # Levels narrow for long are those of a chain, which one element takes many of at once.
+    # A chain has long runs of narrow levels, which one element processes in one call.
     few = [*product(["rmat", "star"], splits), ("chain", splits[0])]
     kernel = kind.kernel
     monkeypatch.setattr(kind, "kernel", lambda self, name: asked.add(name) or kernel(self, name))

@@ -1,6 +1,6 @@
-"""The algorithms once more, slow and plainly right: each is its textbook definition in NumPy.
+"""Reference implementations of the algorithms in NumPy, after their textbook definitions.
 
-They take a Graph and vertex numbers 0..n-1, and return arrays in id order whose vertices are numbers too.
+They take a Graph and vertex numbers 0..n-1, and return arrays in id order that contain vertex numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evener.graph.graph import Graph
 
 
 def random_graph(*, directed, n=24, edges=44, seed=6, integer=False):
-    """A sparse random graph with some vertices out of reach, a self-loop and a repeated edge."""
+    """Return a sparse random graph with isolated vertices, a self-loop and a repeated edge."""
     rng = np.random.default_rng(seed)
     src, dst = rng.integers(0, n - 4, (2, edges))
     src, dst = np.append(src, [5, src[0]]), np.append(dst, [5, dst[0]])
@@ -23,7 +23,7 @@ def random_graph(*, directed, n=24, edges=44, seed=6, integer=False):
 
 
 def as_networkx(graph):
-    """The same graph in NetworkX, every stored edge one of its own."""
+    """Return the same graph in NetworkX, with one edge per stored edge."""
     tails, heads = edges(graph)
     g = nx.MultiDiGraph()
     g.add_nodes_from(range(graph.n))
@@ -33,19 +33,19 @@ def as_networkx(graph):
 
 
 def edges(graph):
-    """Tail and head of every stored edge."""
+    """Return the tail and the head of every stored edge."""
     tails = np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(np.int64)))
     return tails, graph.targets.astype(np.int64)
 
 
 def adjacency(graph):
-    """The adjacency matrix; an edge that is stored k times counts k."""
+    """Return the adjacency matrix; an edge that is stored k times counts k."""
     shape = (graph.n, graph.n)
     return csr_array((np.ones(graph.m), edges(graph)), shape=shape)
 
 
 def bfs(graph, source):
-    """Distance in edges, -1 if unreached, and as parent the smallest neighbour one level up."""
+    """Return distances in edges (-1 if unreached) and parents: the smallest neighbour one level up."""
     tails, heads = edges(graph)
     distance = np.full(graph.n, -1, dtype=np.int32)
     parent = np.full(graph.n, -1, dtype=np.int64)
@@ -62,9 +62,9 @@ def bfs(graph, source):
 
 
 def pagerank(graph, *, damping=0.85, iterations=None, tol=1e-10, personalization=None, weights=True):
-    """Ranks in float64 after `iterations`, or when an iteration moves them by less than `tol` in all.
+    """Return ranks in float64 after `iterations`, or when their total change is less than `tol`.
 
-    They follow the graph's weights if it has any and `weights` is true.
+    The ranks use the graph's weights if `weights` is true.
     """
     if graph.n == 0:
         return np.empty(0)
@@ -89,7 +89,7 @@ def pagerank(graph, *, damping=0.85, iterations=None, tol=1e-10, personalization
 
 
 def wcc(graph):
-    """The smallest vertex of each vertex's component."""
+    """Return the smallest vertex of each vertex's component."""
     count, group = connected_components(adjacency(graph), directed=True, connection="weak")
     smallest = np.full(count, graph.n, dtype=np.int64)
     np.minimum.at(smallest, group, np.arange(graph.n))
@@ -97,7 +97,7 @@ def wcc(graph):
 
 
 def sssp(graph, source):
-    """Distance in float64, infinite if unreached, and parent: Bellman and Ford, all edges at once."""
+    """Return distances in float64 (infinite if unreached) and parents, by Bellman-Ford."""
     tails, heads = edges(graph)
     weights = np.ones(graph.m) if graph.weights is None else graph.weights.astype(np.float64)
     distance = np.full(graph.n, np.inf)
@@ -115,7 +115,7 @@ def sssp(graph, source):
 
 
 def betweenness(graph, *, sources=None):
-    """Sum over `sources` (all, if None) of the dependency of each vertex on it: not scaled."""
+    """Return each vertex's sum of dependencies on `sources` (all if None), not scaled."""
     tails, heads = edges(graph)
     total = np.zeros(graph.n)
     for source in range(graph.n) if sources is None else sources:

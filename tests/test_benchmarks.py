@@ -1,4 +1,4 @@
-"""Every benchmark runs, on tiny inputs and without rivals that may not be installed."""
+"""Every benchmark runs on tiny inputs, without rivals that may not be installed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TINY = {
         *("--sources", "4", "--rounds", "1"),
     ],
 }
-# What needs a GPU is tried where there is one.
+# Benchmarks that need a GPU.
 TINY_ON_GPU = {
     "placing": ["--graphs", "rmat:8", "--rounds", "1"],
     "gpu_rivals": ["--scales", "8", "--sources", "4", "--rounds", "1"],
@@ -58,7 +58,7 @@ TINY_ON_GPU = {
 }
 
 
-def test_every_question_is_tried_here():
+def test_every_benchmark_is_tested():
     shared = {"floors", "gap", "gpu_floors", "harness", "machine", "on_ranks", "plot", "plot_gpu", "rivals"}
     shared |= {"plot_scaling", "pyspark_gimv", "simulation"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
@@ -93,14 +93,14 @@ def test_a_gpu_benchmark_runs(name):
 T12 = (2, 3, 6, 7, 8, 9, 10, 11)
 T13 = (2, 3, 4, 7, 8, 9, 10, 13, 15, 16, 19, 20, 21)
 FIGURES = [*(f"t12_fig{number}" for number in T12), *(f"t13_fig{number}" for number in T13)]
-# Of papers about several machines.
+# Figures of papers about several machines.
 ON_RANKS = [*(f"g16_fig{number}" for number in (3, 4, 5, 6, 7, 9)), "s13_fig7", "s13_fig11"]
 TINY_FIGURES = ["--scale", "7", "--sources", "2", "--iterations", "2", "--rounds", "2"]
 
 
 @pytest.fixture(scope="module")
 def figures():
-    """The modules of the figures, which lie beside one another and in no package."""
+    """Import the modules of the figures from their folder, which is not a package."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER / "figures"))
         names = ("output", "bench", "cache", "harness", "page", "projections", "spent", "sweep", *FIGURES)
@@ -110,7 +110,7 @@ def figures():
 
 @pytest.fixture
 def written(figures, monkeypatch, tmp_path):
-    """Return the folder to which records, page and plots are written."""
+    """Redirect records, page and plots to a folder, and return the folder."""
     monkeypatch.setattr(figures.harness, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(figures.page, "PLACE", tmp_path / "figures.md")
     monkeypatch.setattr(figures.output, "draw", lambda _: None)
@@ -125,7 +125,7 @@ def options_of(figures, monkeypatch, *words):
 
 
 def row(**values):
-    """What one run of a hand-made sweep came to: a CPU and a GPU that reads an eighth across the bus."""
+    """Return a run of a sweep on a CPU and a GPU that reads an eighth of the edges across the bus."""
     cpu = {"element": "cpu", "kind": "cpu", "edges": 40, "mapped_edges": 0}
     gpu = {"element": "cuda:0", "kind": "cuda", "edges": 40, "mapped_edges": 10}
     busy = {
@@ -140,7 +140,6 @@ def row(**values):
     }  # fmt: skip
 
 
-# Figures of papers about several machines.
 TINY_ON_RANKS = {
     "g16_fig3": ["--scales", "6", "--seeds", "1"],
     "g16_fig6": ["--scale", "7", "--rounds", "1"],
@@ -154,7 +153,7 @@ def test_figures_on_ranks_run(name):
     assert "The paper: " in run(f"figures/{name}", TINY_ON_RANKS[name])
 
 
-# Figures of other papers, which choose owners and run no algorithm.
+# Figures that choose owners and run no algorithm.
 TINY_PARTITIONS = {
     "g16_fig8": ["--scales", "6", "--parts", "8", "--rounds", "1"],
     "g16_table1": ["--scale", "6", "--policies", "C-PG", "DP-OH"],
@@ -167,7 +166,7 @@ def test_figures_of_partitions_run(name):
     assert run(f"figures/{name}", TINY_PARTITIONS[name])
 
 
-# Figures of GIM-V as MapReduce; PySpark is left out.
+# Figures of GIM-V as MapReduce, without PySpark.
 TINY_STAGES = {
     "s13_fig1": ["--scale", "6", "--elements", "1", "2", "--rounds", "1"],
     "s13_fig8": ["--scale", "6", "--on", "cpu", "cpu:1", "--rounds", "1"],
@@ -189,7 +188,7 @@ def test_every_figure_has_a_script(figures):
 
 
 @pytest.mark.parametrize("name", [*FIGURES, *ON_RANKS])
-def test_a_script_says_its_question_and_what_the_paper_found(figures, name):
+def test_a_script_has_its_question_and_the_result_of_the_paper(figures, name):
     figure = getattr(figures, name)
     first, *rest = figure.__doc__.splitlines()
     paper, number = name.upper().split("_FIG")
@@ -219,7 +218,7 @@ def test_figures_of_some_tasks_alone(figures, monkeypatch, written, tasks):
     cases = figures.sweep.only(figures.t13_fig20.cases(options), tasks)
     assert {task for case in cases for task in case.tasks} == set(tasks)
     assert {case.planned for case in cases} == {None, *tasks}
-    # What is placed to be counted alone runs nothing in any case.
+    # A placement that is only counted runs no task.
     counted = figures.t13_fig4.cases(options)
     assert figures.sweep.only(counted, tasks) == counted
     with pytest.raises(SystemExit) as ended:
@@ -230,7 +229,7 @@ def test_figures_of_some_tasks_alone(figures, monkeypatch, written, tasks):
     assert ("BFS was not run" in record["here"]) == ("bfs" not in tasks)
 
 
-def test_what_is_equal_to_a_verified_answer_is_not_verified_again(figures, monkeypatch):
+def test_an_answer_equal_to_a_verified_answer_is_not_verified_again(figures, monkeypatch):
     verified = []
     monkeypatch.setattr(ev, "verify", verified.append)
     graph = ev.read("rmat:6")
@@ -251,38 +250,38 @@ def test_what_is_equal_to_a_verified_answer_is_not_verified_again(figures, monke
     assert verified[4:] == [other]
 
 
-def test_what_the_graphs_of_other_densities_have(figures, monkeypatch):
+def test_density_graphs_have_equal_edges_and_different_vertices(figures, monkeypatch):
     options = options_of(figures, monkeypatch, "--scale", "10")
     graphs = [ev.read(spec) for spec in figures.sweep.density_graphs(options)]
     assert [graph.n for graph in graphs] == [1 << 9, 1 << 10, 1 << 11, 1 << 12]
-    for graph in graphs:  # 2^12 are drawn, a fourth of the main graph's; loops and duplicates are dropped
+    for graph in graphs:  # 2^12 edges are drawn; self-loops and duplicates are dropped
         assert 0.6 < graph.m / (2 << 12) <= 1
 
 
-def test_a_speed_up_beside_equation_4(figures, monkeypatch):
+def test_achieved_and_predicted_speedups(figures, monkeypatch):
     options = options_of(figures, monkeypatch, "--scale", "7", "--on", "cpu,cuda:0")
     alone = row(on="cpu", policy=None, alpha=None, median_seconds=8.0, predicted_seconds=9.0)
     (found,) = figures.projections.speedups([row(), alone, row(task="pagerank")], options, ["bfs"])
     assert found["achieved"] == 2
     assert found["evener_model"] == pytest.approx(9 / 5)
-    # r_cpu = 80 edges in 8 s = 10, c = 40: (1 / 10) / (0.02 / 40 + 0.5 / 10), by hand.
+    # By hand: r_cpu is 80 edges in 8 s = 10, and c is 40, so (1 / 10) / (0.02 / 40 + 0.5 / 10).
     assert found["equation_4"] == pytest.approx(1.98019802)
 
 
-# T13 figure 2, left: beta 5%, c 3 BE/s. By equation 4 with alpha 0.6 and r_cpu 1 BE/s: 1 / (0.05 / 3 + 0.6).
+# T13, figure 2 (left): beta 5% and c 3 BE/s, here with alpha 0.6 and r_cpu 1 BE/s.
 @pytest.mark.parametrize(
     ("alpha", "beta", "r_cpu", "c", "speedup"),
     [
         (0.6, 0.05, 1e9, 3e9, 1 / (0.05 / 3 + 0.6)),
-        (1.0, 1.0, 1e9, 3e9, 0.75),  # every edge crosses and none leaves the CPU: slower
-        (0.5, 0.02, 1e9, np.inf, 2.0),  # without cost of communication: 1 / alpha
+        (1.0, 1.0, 1e9, 3e9, 0.75),  # every edge crosses and the CPU keeps all edges: slower
+        (0.5, 0.02, 1e9, np.inf, 2.0),  # free communication: 1 / alpha
     ],
 )
 def test_equation_4(figures, alpha, beta, r_cpu, c, speedup):
     assert figures.totem.speedup(alpha, beta, r_cpu, c) == pytest.approx(speedup)
 
 
-def test_how_well_a_model_agrees(figures):
+def test_agreement_of_a_model(figures):
     rows = [{"achieved": achieved, "m": 2 * achieved} for achieved in (1.0, 2.0, 4.0)]
     assert figures.projections.agreement(rows, "m") == {
         "pearson": pytest.approx(1.0),
@@ -291,20 +290,20 @@ def test_how_well_a_model_agrees(figures):
     assert figures.projections.agreement(rows[:1], "m")["pearson"] is None
 
 
-def test_where_the_time_of_a_run_went(figures):
-    (found,) = figures.spent.told([figures.projections.breakdown(row())])
+def test_breakdown_of_run_time(figures):
+    (found,) = figures.spent.with_bottleneck([figures.projections.breakdown(row())])
     times = {name: found[name] for name in ("cpu_compute", "accelerator_compute", "communication", "total")}
     assert times == {"cpu_compute": 3.0, "accelerator_compute": 1.0, "communication": 1.0, "total": 4.0}
     assert found["bottleneck"] == "CPU"
     assert found["mapped_share"] == 0.125
 
 
-def test_of_cpus_alone_the_first_stands_for_the_cpu(figures):
+def test_with_cpu_elements_only_the_first_is_the_cpu(figures):
     both = [{"element": "cpu:1#0", "kind": "cpu"}, {"element": "cpu:1#1", "kind": "cpu"}]
     assert figures.projections.sides({"elements": both}) == (["cpu:1#0"], ["cpu:1#1"])
 
 
-def test_the_largest_part_that_fits(figures):
+def test_largest_share_that_fits_on_the_gpu(figures):
     def at(alpha, mapped):
         return row(alpha=alpha, elements=[{"mapped_edges": mapped}])
 
@@ -313,7 +312,7 @@ def test_the_largest_part_that_fits(figures):
     assert figures.projections.largest_fitting(rows[2:])["alpha"] == 0.3
 
 
-def test_the_best_of_a_configuration(figures, monkeypatch):
+def test_best_alpha_of_each_configuration(figures, monkeypatch):
     options = options_of(figures, monkeypatch, "--scale", "7", "--on", "cpu,cuda:0")
     options.half = "cpu:8"
     alone = row(on="cpu", policy=None, alpha=None, edges_per_second=10.0)
@@ -326,7 +325,7 @@ def test_the_best_of_a_configuration(figures, monkeypatch):
     assert figures.sweep.configurations(options)["1S1G"] == "cpu:8,cuda:0"
 
 
-def test_figures_that_these_elements_cannot_show(figures):
+def test_figures_that_need_other_elements(figures):
     def lacking(name, on):
         return figures.output.lacking(getattr(figures, name), on)
 
@@ -337,7 +336,7 @@ def test_figures_that_these_elements_cannot_show(figures):
     assert [name for name in FIGURES if lacking(name, "cpu:1,cpu:1")] == ["t12_fig11", "t13_fig21"]
 
 
-def test_what_perf_counted(figures):
+def test_parse_perf_counters(figures):
     loads, misses = "41023,,LLC-loads,1203,100.00,,", "8211,,LLC-load-misses:u,1203,100.00,20.02,of all"
     assert figures.cache._counts(f"{loads}\n{misses}\n") == {"loads": 41023, "misses": 8211}
     assert figures.cache._counts(f"<not supported>,,LLC-loads,0,100.00,,\n{misses}\n") is None
@@ -358,7 +357,7 @@ def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         figures.output.produce(figures.output.NAMES, options, keep_runs=True)
     assert ended.value.code == 0
-    made = [name for name in FIGURES if name != "t13_fig21"]  # which compares two kinds of processor
+    made = [name for name in FIGURES if name != "t13_fig21"]  # it compares two kinds of processor
     for name in made:
         record = read_record(written, name)
         assert record["rows"]
@@ -368,7 +367,7 @@ def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
         assert getattr(figures, name).panels(record["rows"])
         assert f"## {figures.page.numbered(name)}: " in (written / "figures.md").read_text()
 
-    # The same figures come of the runs alone, wherever that is, and of whatever part of them there is.
+    # The recorded runs alone give the same figures, and any part of the runs gives figures.
     before = {name: read_record(written, name)["rows"] for name in made}
     figures.output.again(options_of(figures, monkeypatch, "--again", "--on", "cpu"))
     assert {name: read_record(written, name)["rows"] for name in made} == before
@@ -383,7 +382,7 @@ def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
                 figure.panels(rows)
 
 
-def test_a_budget_that_is_spent_is_told(figures, written, monkeypatch):
+def test_runs_after_a_spent_budget_are_recorded_as_left_out(figures, written, monkeypatch):
     options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1", "--budget", "-1")
     with pytest.raises(SystemExit) as ended:
         figures.output.produce(["t12_fig2", "t13_fig9"], options, keep_runs=True)
@@ -395,7 +394,7 @@ def test_a_budget_that_is_spent_is_told(figures, written, monkeypatch):
     assert set(left_out.values()) == {"the budget of -1 s was spent"}
 
 
-def test_a_wrong_answer_has_no_time(figures, written, monkeypatch):
+def test_a_wrong_answer_is_left_out_of_the_times(figures, written, monkeypatch):
     def refuse(_):
         raise ev.VerificationError("it is wrong")
 
@@ -409,7 +408,7 @@ def test_a_wrong_answer_has_no_time(figures, written, monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", [1.001, np.nan, np.inf])
-def test_ranks_that_differ_from_a_verified_run_are_refused(figures, monkeypatch, wrong):
+def test_ranks_that_differ_from_a_verified_run_are_rejected(figures, monkeypatch, wrong):
     monkeypatch.setattr(figures.harness, "_PIECE", 7)
     result = ev.pagerank(ev.read("rmat:5"), tol=0, max_iter=2)
     expected = result["rank"].copy()
@@ -421,7 +420,7 @@ def test_ranks_that_differ_from_a_verified_run_are_refused(figures, monkeypatch,
         figures.harness.agree(result, "rank", expected, apart=2e-6)
 
 
-def test_what_is_unreached_in_both_runs_agrees(figures):
+def test_vertices_unreached_in_both_runs_agree(figures):
     result = ev.sssp(ev.Graph.from_edges([0, 2], [1, 3], weights=[0.5, 1.0]), source=0)
     assert np.isinf(result["distance"]).any()
     figures.harness.agree(result, "distance", np.array([0, 0.5, np.inf, np.inf]), apart=1e-6)
@@ -445,12 +444,12 @@ def test_a_plot_is_the_same_each_time(figures, monkeypatch, tmp_path):
         assert "<text" in text
 
 
-def test_the_page_of_figures_says_what_the_records_say(figures):
+def test_the_page_of_figures_matches_the_records(figures):
     assert figures.page.PLACE.read_text() == figures.page.text(figures.output.PAGE)
 
 
 @pytest.mark.slow
-def test_a_figure_by_itself():
+def test_a_figure_runs_alone():
     words = ["--scale", "8", "--on", "cpu:1,cpu:1"]
     assert "62%" in run("figures/t12_fig6", words)
     script = FOLDER / "figures" / "t13_fig21.py"

@@ -1,4 +1,4 @@
-"""The choice of combinations leaves out no pair of values."""
+"""`pairwise_cover` contains every pair of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation says is run: its Python, its commands, its links, and the examples in docstrings."""
+"""The documentation is correct: its Python code, commands, links and docstring examples work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def name_of(page):
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """A folder with the files that the pages use as the reader's own; the example package can be imported."""
+    """Enter a folder with the input files of the pages, and register the example package."""
     monkeypatch.chdir(tmp_path)
     load()
     register(monkeypatch, {"kcore": "evener_kcore:SPEC"})
@@ -41,12 +41,12 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def gpus_named(text):
-    """How many GPUs a machine has that knows all of those named here."""
+    """Return the number of GPUs that a text needs."""
     return max((int(number) + 1 for number in GPU.findall(text)), default=0)
 
 
 def run_blocks(page, capsys, *, gpus):
-    """Run a page's blocks of Python and its commands, but for those that name more GPUs than there are."""
+    """Run a page's Python blocks and commands, except those that need more than `gpus` GPUs."""
     names: dict[str, object] = {}
     for kind, block in BLOCK.findall(page.read_text()):
         if kind == "python":
@@ -93,7 +93,7 @@ def test_the_site_lists_every_page():
     )
 
 
-def test_the_table_of_formats_is_whole():
+def test_the_table_of_formats_is_complete():
     page = (ROOT / "docs/reference/formats.md").read_text()
     rows = {
         row[0].strip(): row[1] for row in (line.split("|")[1:3] for line in page.splitlines() if "|" in line)

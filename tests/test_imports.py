@@ -1,4 +1,4 @@
-"""Imports go one way, from the command line down to the kernels, and never in a cycle."""
+"""Modules import only their own tier and lower tiers, and never in a cycle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import evener
 
 HOME = Path(evener.__file__).parent
-# From the top down. A module may import modules of its own tier and of the tiers below.
+# Top tier first. A module may import modules of its own tier and of lower tiers.
 TIERS = [
     {"__main__", "__init__"},
     {"testing"},
@@ -30,7 +30,7 @@ TIER = {name: tier for tier, names in enumerate(TIERS) for name in names}
 
 
 def dotted(path):
-    """The name of a module, without the name of the package."""
+    """Return the name of a module without the name of the package."""
     name = ".".join(path.relative_to(HOME).with_suffix("").parts)
     return name.removesuffix(".__init__")
 
@@ -39,7 +39,7 @@ MODULES = {dotted(path): path for path in HOME.rglob("*.py")}
 
 
 def imported(source, modules):
-    """The modules that a file imports anywhere, also in functions, but not for types alone."""
+    """Yield the modules that a file imports, also in functions, but not under TYPE_CHECKING."""
     tree = ast.parse(source)
     for_types = {
         inner
@@ -72,7 +72,7 @@ def tier_of(name):
 
 
 def cycles(graph):
-    """The sets of modules that import one another, found by removing modules without imports or importers."""
+    """Return the modules in import cycles. Modules without imports or importers are removed repeatedly."""
     left = {name: {one for one in targets if one in graph} for name, targets in graph.items()}
     while True:
         imported_by = {one for targets in left.values() for one in targets}
@@ -83,7 +83,7 @@ def cycles(graph):
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_a_module_imports_its_own_tier_and_those_below(name):
+def test_a_module_imports_its_own_tier_and_lower_tiers(name):
     assert {one for one in GRAPH[name] if tier_of(one) < tier_of(name)} == set()
 
 
@@ -104,7 +104,6 @@ def test_cycles_are_found():
 
 
 def test_files_are_short():
-    """No source file has more than 400 lines."""
     sources = [path for suffix in ("py", "cu", "cuh") for path in HOME.rglob(f"*.{suffix}")]
     long = [path.name for path in sources if len(path.read_text(encoding="utf-8").splitlines()) > 400]
     assert long == []

@@ -1,4 +1,4 @@
-"""An algorithm from an installed package is used like those that come with Evener, in fresh processes."""
+"""An algorithm from an installed package works like a built-in algorithm, in subprocesses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = Path(ev.__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A copy of the example, because building a package writes into its folder."""
+    """Copy the example, because building a package writes into its folder."""
     copy = tmp_path_factory.mktemp("project") / "kcore"
     leave_out = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
     return shutil.copytree(PROJECT, copy, ignore=leave_out)
@@ -27,7 +27,7 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(project, apart, tmp_path_factory):
-    """The folder in which the example is installed."""
+    """Install the example and return its folder."""
     folder = tmp_path_factory.mktemp("site")
     offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
     done = apart("-m", "pip", "install", *offline, "--target", folder, project)
@@ -37,7 +37,7 @@ def site(project, apart, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def python(apart, site, tmp_path_factory):
-    """Run Python where the example is installed, and perhaps other folders of packages."""
+    """Run Python with the installed example and other package folders on its path."""
     cache = tmp_path_factory.mktemp("cache")
 
     def run(*words, others=()):
@@ -49,13 +49,13 @@ def python(apart, site, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def command(python):
-    """Run the command line where the example is installed."""
+    """Run the command line with the installed example on its path."""
     return lambda *words, **how: python("-m", "evener", *words, **how)
 
 
 @pytest.fixture(scope="module")
 def edges(tmp_path_factory):
-    """A file with a triangle and a vertex that hangs on it: the core numbers are 2, 2, 2 and 1."""
+    """Write a triangle (core number 2) with a pendant vertex (core number 1)."""
     path = tmp_path_factory.mktemp("graph") / "edges.txt"
     path.write_text("7 8\n8 9\n9 7\n9 3\n")
     return path
@@ -64,12 +64,12 @@ def edges(tmp_path_factory):
 CORES = {3: 1, 7: 2, 8: 2, 9: 2}
 
 
-def test_its_own_tests_pass(python, project):
+def test_the_tests_of_the_example_pass(python, project):
     done = python("-m", "pytest", "-c", os.devnull, "-p", "no:cacheprovider", "-q", project / "tests")
     assert done.status == 0, done.out + done.err
 
 
-def test_help_lists_it(command):
+def test_help_lists_the_algorithm(command):
     listed = command("run", "--help")
     assert (listed.status, listed.err) == (0, "")
     assert "Core numbers of an undirected graph." in listed.out
@@ -91,7 +91,7 @@ def test_a_run_writes_a_table_and_a_report(command, edges, tmp_path):
     assert "kcore" in page.read_text()
 
 
-def test_verify_accepts_a_right_table_and_refuses_a_wrong_one(command, edges, tmp_path):
+def test_verify_accepts_a_correct_table_and_rejects_a_wrong_one(command, edges, tmp_path):
     table = tmp_path / "cores.csv"
     table.write_text("vertex,core\n" + "".join(f"{v},{core}\n" for v, core in CORES.items()))
     right = command("verify", "kcore", edges, table, "--undirected")
@@ -115,12 +115,12 @@ def test_plan_predicts_a_run(command):
     assert "cpu:1" in done.out
 
 
-# ---- packages that are broken ------------------------------------------------------------------------
+# ---- broken packages ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def install(tmp_path):
-    """Write what an installed package leaves of an entry point, and return its folder."""
+    """Write the metadata of an installed package with one entry point, and return its folder."""
 
     def write(name, value):
         folder = tmp_path / "broken-1.0.dist-info"
@@ -142,7 +142,7 @@ def install(tmp_path):
     ],
     ids=["no module", "no attribute", "no spec", "another name"],
 )
-def test_a_broken_package_gives_one_sentence(command, install, name, value, found):
+def test_a_broken_package_gives_a_one_line_error(command, install, name, value, found):
     broken = command("run", name, "rmat:4", "--on", "cpu:1", others=[install(name, value)])
     assert (broken.status, broken.out) == (2, "")
     assert broken.err.count("\n") == 1
@@ -165,7 +165,7 @@ def test_a_package_does_not_replace_an_algorithm_of_evener(command, install):
     assert "bfs in " in done.out
 
 
-# ---- what a run imports ------------------------------------------------------------------------------
+# ---- imports of a run --------------------------------------------------------------------------------
 
 IMPORTED = """
 import json, sys

@@ -1,4 +1,4 @@
-"""The reference twins give what NetworkX gives: they are what every algorithm is compared with."""
+"""The reference implementations agree with NetworkX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def graph(request):
     return random_graph(directed=request.param)
 
 
-def test_bfs_is_networkx(graph):
+def test_bfs_equals_networkx(graph):
     distance, parent = reference.bfs(graph, SOURCE)
     lengths = nx.single_source_shortest_path_length(as_networkx(graph), SOURCE)
     assert {v: d for v, d in enumerate(distance.tolist()) if d >= 0} == lengths
@@ -26,7 +26,7 @@ def test_bfs_is_networkx(graph):
     assert ((parent == -1) == (distance == -1)).all()
 
 
-def test_pagerank_is_networkx(graph):
+def test_pagerank_equals_networkx(graph):
     for weights in (True, False):
         weight = "weight" if weights else None
         wanted = nx.pagerank(as_networkx(graph), tol=1e-14, max_iter=1000, weight=weight)
@@ -34,28 +34,28 @@ def test_pagerank_is_networkx(graph):
         np.testing.assert_allclose(found, list(wanted.values()), rtol=1e-9)
 
 
-def test_personalized_pagerank_is_networkx(graph):
+def test_personalized_pagerank_equals_networkx(graph):
     weights = {v: v % 3 for v in range(graph.n)}
     wanted = nx.pagerank(as_networkx(graph), tol=1e-14, max_iter=1000, personalization=weights)
     found = reference.pagerank(graph, tol=1e-14, personalization=list(weights.values()))
     np.testing.assert_allclose(found, list(wanted.values()), rtol=1e-9)
 
 
-def test_wcc_is_networkx(graph):
+def test_wcc_equals_networkx(graph):
     component = reference.wcc(graph)
     for members in nx.weakly_connected_components(as_networkx(graph)):
         assert {component[v] for v in members} == {min(members)}
 
 
-def test_sssp_is_networkx(graph):
+def test_sssp_equals_networkx(graph):
     distance, parent = reference.sssp(graph, SOURCE)
     lengths = nx.single_source_dijkstra_path_length(as_networkx(graph), SOURCE)
     assert {v: d for v, d in enumerate(distance.tolist()) if d < np.inf} == pytest.approx(lengths)
     assert ((parent == -1) == np.isinf(distance)).all()
 
 
-def test_betweenness_is_networkx(graph):
-    # NetworkX takes a simple graph: repeated edges would be further paths in ours.
+def test_betweenness_equals_networkx(graph):
+    # A simple graph, because repeated edges would add paths in the reference.
     simple = nx.DiGraph(as_networkx(graph))
     tails, heads = np.array(simple.edges()).T
     ours = Graph.from_edges(tails, heads, directed=True, n=graph.n)

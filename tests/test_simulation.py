@@ -1,4 +1,4 @@
-"""The simulation of many machines, and what it is compared with; its modules are in benchmarks/."""
+"""The simulation of many machines in benchmarks/, and its comparison with papers and measured runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def bench():
         yield SimpleNamespace(**{name: importlib.import_module(name) for name in MODULES})
 
 
-def test_a_prediction_by_hand(bench):
-    """Two machines with a slow and a fast element. The network and 3 supersteps add to the slowest one."""
+def test_a_prediction_equals_one_computed_by_hand(bench):
+    """Two machines with two elements each: computing of the slowest element, plus communication."""
     parts = bench.simulation.Parts(
         machine=np.array([0, 0, 1, 1]), kind=np.array([0, 1, 0, 1]),
         edges=np.array([10.0, 100, 20, 100]), vertices=np.array([5.0, 50, 5, 50]),
@@ -34,19 +34,19 @@ def test_a_prediction_by_hand(bench):
     rates = [bench.simulation.Rates(2.0, 1.0), bench.simulation.Rates(0.1, 0.5, 1.0)]
     link = bench.simulation.Link(latency=0.5, bandwidth=4.0, overhead=10.0)
     found = bench.simulation.predict(parts, rates, link, supersteps=3, pushed=0, pulled=4)
-    # Elements: 25, 60 · 0.1 + 40 + 25 = 71, 45 and 35. Machine 0 sends 28 bytes and receives 12, machine 1
-    # receives 28. 28 / 4 + 3 (10 + (1 + log2 2) 0.5).
+    # The elements compute 25, 60 · 0.1 + 40 + 25 = 71, 45 and 35 seconds. Machine 0 sends 28 bytes to machine
+    # 1 and receives 12. Communication needs 28 / 4 + 3 (10 + (1 + log2 2) 0.5) seconds.
     assert found == (71, 7 + 3 * 11)
 
 
-def test_rates_from_runs(bench):
-    """2 seconds for an edge and 3 for a vertex."""
+def test_rates_are_fitted_to_runs(bench):
+    """Runs with 2 seconds per edge and 3 per vertex give these rates."""
     assert bench.simulation.fit([[10, 1], [4, 4]], [23, 20]) == pytest.approx((2, 3))
 
 
 @pytest.mark.parametrize("machines", [3, 32])
-def test_expected_sizes_are_those_of_a_graph(bench, machines):
-    """Mirrors and vertices are those of a real R-MAT graph; edges are those that are drawn."""
+def test_expected_sizes_equal_counted_sizes(bench, machines):
+    """Vertices and mirrors match a generated R-MAT graph; edges match the drawn edges."""
     graph = ev.read("rmat:13,edge_factor=8")
     counted = bench.simulation.counted(graph, "both", "lpt", machines, [1.0])
     classes = bench.simulation.rmat_classes(13, 8)
@@ -57,8 +57,8 @@ def test_expected_sizes_are_those_of_a_graph(bench, machines):
         assert getattr(expected, name).sum() == pytest.approx(getattr(counted, name).sum(), rel=0.02)
 
 
-def test_longest_first_is_that_of_the_paper(bench):
-    """S13, figure 6: tasks of 8, 5, 4, 3 and 1 on three processors."""
+def test_longest_first_gives_the_loads_of_the_paper(bench):
+    """S13, figure 6, has tasks of 8, 5, 4, 3 and 1 on three processors."""
     loads = bench.simulation._longest_first(np.array([8.0, 5, 4, 3, 1]), np.full(3, 1 / 3))
     assert loads.tolist() == [8, 6, 7]
     assert bench.simulation._fill(loads, np.full(3, 1 / 3), 6.0).tolist() == pytest.approx([9, 9, 9])
@@ -66,7 +66,7 @@ def test_longest_first_is_that_of_the_paper(bench):
 
 
 def test_the_machines_of_g16(bench):
-    """The simulated machines have the α of the paper (§IV.B and §IV.E), and the two numbers of its text."""
+    """The simulation gives the α of the paper (§IV.B and §IV.E) and two times from its text."""
     for graph, machines, share in (("G4", 1, 0.8), ("G4", 2, 0.5), ("G4", 4, 0.04), ("G5", 4, 0.85)):
         assert bench.g16_fig7.alpha(graph, machines) == pytest.approx(share, abs=0.051)
     seconds = {p: bench.g16_fig7._simulated("G4", p)["seconds"] for p in (1, 4, 8)}
@@ -74,7 +74,7 @@ def test_the_machines_of_g16(bench):
     assert seconds[1] / seconds[4] == pytest.approx(6, rel=0.1)
 
 
-def test_weak_scaling_has_equal_edges_a_rank(bench):
+def test_weak_scaling_has_equal_edges_per_rank(bench):
     graphs = [bench.scaling.weak_graph(10, ranks) for ranks in (1, 2, 3, 4)]
     assert graphs[2] == "rmat:11,edge_factor=24"
     edges = [int(g.partition("factor=")[2]) << int(g[5:7]) for g in graphs]
@@ -82,7 +82,7 @@ def test_weak_scaling_has_equal_edges_a_rank(bench):
 
 
 def test_three_ranks_are_predicted_from_one_and_two(bench):
-    """2 s for an edge, bytes and latency of nothing, and 5 s for a superstep: 12 / 3 · 2 · 1.5 + 5 · 1.5."""
+    """2 s per edge, 5 s per superstep and free communication give 12 / 3 · 2 · 1.5 + 5 · 1.5 seconds."""
 
     def row(ranks, edges, seconds):
         sizes = {"edges": edges / ranks, "connected": 0, "mirrors": 0, "remote_mirrors": 0}
@@ -114,8 +114,8 @@ OPTIONS = SimpleNamespace(
 )  # fmt: skip
 
 
-def test_a_share_that_is_not_the_best(bench):
-    """BFS is the fastest with 0.1, and takes twice as long with the share of PageRank."""
+def test_text_names_the_cost_of_a_share_that_is_not_the_best(bench):
+    """BFS is fastest with α = 0.1, and half as fast with PageRank's best α of 0.5."""
     runs = [
         run_of(policy, task, ranks=1, alpha=alpha, seconds=seconds)
         for policy in ("DP-RH", "PD-HR")
@@ -128,7 +128,7 @@ def test_a_share_that_is_not_the_best(bench):
     assert said.count("α of 0.5 takes 2.00 times as long as the best α for BFS, 1.00 times for WCC") == 2
 
 
-def test_the_place_of_a_policy(bench):
+def test_policies_are_ranked_by_time(bench):
     policies = bench.g16_fig5.cases(OPTIONS)
     runs = [run_of(one.policy, seconds=1 + i) for i, one in enumerate(policies) if one.graph == "G4"]
     rows = bench.g16_fig5.rows(runs, OPTIONS)
@@ -137,7 +137,7 @@ def test_the_place_of_a_policy(bench):
     assert bench.g16_fig5.panels(rows)[1].series["C-R"] == (["G4"], [pytest.approx(12 / 11)])
 
 
-def test_where_the_time_of_machines_goes(bench):
+def test_breakdown_of_time_by_machine_and_element(bench):
     rows = bench.g16_fig6.rows([run_of("C-PG"), run_of("DP-OH")], OPTIONS)
     assert [(row["machine"], row["element"]) for row in rows[:4]] == [(1, 1), (1, 2), (2, 1), (2, 2)]
     said = bench.g16_fig6.here(rows)

@@ -1,4 +1,4 @@
-"""Pages, source text and help are free of the phrases that must not be used; pages match the source tree."""
+"""Pages, sources and help texts contain no listed phrase; pages match the source tree."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def prose(path):
 
 
 def found(text, name):
-    """Each phrase in a text, as ``name:line: phrase``."""
+    """Yield each listed phrase in a text, as ``name:line: phrase``."""
     text = re.sub(r"\b[A-Z](?=[a-z])", lambda letter: letter.group().lower(), text)
     for match in PHRASE.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
@@ -76,13 +76,13 @@ def found(text, name):
 
 
 @pytest.mark.parametrize("path", list(files()), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_has_no_phrase_of_the_list(path):
+def test_a_file_has_no_listed_phrase(path):
     hits = list(found(prose(path), path.relative_to(ROOT)))
     assert not hits, "\n".join(hits)
 
 
 @pytest.mark.parametrize("words", HELP, ids=" ".join)
-def test_the_help_has_no_phrase_of_the_list(words, capsys):
+def test_the_help_has_no_listed_phrase(words, capsys):
     assert main(words) == 0
     plain = re.sub(r"[│╭╮╰╯─\s]+", " ", capsys.readouterr().out)
     hits = list(found(plain, f"evener {' '.join(words)}"))

@@ -1,4 +1,4 @@
-"""Searches with other constants than those they are tuned to."""
+"""Replace the tuning constants of searches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HOMES = {"bfs": "bfs.bfs", "sssp": "sssp.settle"}
 
 
 def tune(monkeypatch, algorithm, **constants):
-    """Change constants of an algorithm's `TUNING`, for every kind of element."""
+    """Replace constants in an algorithm's `TUNING` for every kind of element."""
     module = import_module(f"evener.algorithms.{HOMES[algorithm]}")
     tuned = {kind: replace(one, **constants) for kind, one in module.TUNING.items()}
     monkeypatch.setattr(module, "TUNING", tuned)

@@ -1,4 +1,4 @@
-"""CPU twin of a kernel in ``algorithms/bfs/levels.cu``: steps of all kinds in one call.
+"""CPU twin of a kernel in ``algorithms/bfs/levels.cu`` that runs steps of all kinds in one call.
 
 `evener.algorithms.bfs.kernels_cpu` describes the arrays and results.
 """
@@ -71,7 +71,7 @@ def all_steps(
             continue
         if bottom_up and frontier_edges * np.uint64(alpha) > left:
             to_bits(from_queue, from_length, frontier)
-            last = _ZERO  # vertices of the frontier before
+            last = _ZERO  # vertices of the previous frontier
             while frontier_vertices > _ZERO and (
                 frontier_vertices >= last or frontier_vertices > np.uint64(min_bottom_up)
             ):

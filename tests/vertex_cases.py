@@ -1,4 +1,4 @@
-"""Vertex programs with expected values: loops over the edges, and the built-in algorithms."""
+"""Vertex programs with expected values from NumPy and built-in algorithms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import evener as ev
 
 
 def shortest(n):
-    """Distances from vertex 0; a vertex is active if its distance has decreased."""
+    """Return a program for distances from vertex 0. Vertices with a decreased distance are active."""
     distance = np.full(n, np.inf)
     distance[0] = 0
     return ev.VertexProgram(
@@ -21,7 +21,7 @@ def shortest(n):
 
 
 def check_few_vertices_work(graph, expected, on):
-    """Check the distances from vertex 0 and that few edges are read. Return how many."""
+    """Check the distances from vertex 0 and that few edges are read. Return the number of read edges."""
     r = ev.vertex_program(graph, shortest(graph.n), on=on)
     assert r.outcome["converged"]
     assert r.edges < graph.m * r.outcome["iterations"]
@@ -32,7 +32,7 @@ def check_few_vertices_work(graph, expected, on):
 
 
 def check_inactive_neighbours(splits):
-    """Few vertices are active, and many others change; the states are those of a loop."""
+    """Few vertices are active, but many change. The states equal those of a loop."""
     graph = ev.read("rmat:6,directed,seed=3")
     matrix = np.zeros((graph.n, graph.n), int)
     np.add.at(matrix, (np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(int))), graph.targets), 1)
@@ -58,7 +58,7 @@ def check_inactive_neighbours(splits):
 
 
 def check_every_parameter(splits):
-    """Two fields, both directions, weights and all parameters equal a loop over the edges."""
+    """A program with two fields, all directions, weights and all parameters equals NumPy."""
     random = np.random.default_rng(5)
     n, m = 40, 200
     src, dst, weights = random.integers(0, 30, m), random.integers(0, n, m), random.integers(-3, 9, m)

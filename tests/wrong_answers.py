@@ -1,4 +1,4 @@
-"""What the verifiers' tests share: answers put as claims, changed in one place, and refused."""
+"""Wrong answers for tests of the verifiers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def refused(answer, rule=None):
 
 
 def changed(array, **positions):
-    """A copy of the array with `v3=7` meaning: position 3 becomes 7."""
+    """Return a copy of the array with some entries replaced: ``v3=7`` sets entry 3 to 7."""
     copy = array.copy()
     for name, value in positions.items():
         copy[int(name[1:])] = value

@@ -8,9 +8,9 @@ what was left out.
     python benchmarks/figures/all.py --scale 14 --on cpu:1,cpu:1 --only t12_fig7 t13_fig9 --no-record
     python benchmarks/figures/all.py --again
 
-The last command makes all figures, plots and docs/figures.md from results/figures/runs.json. Only that file
-has to come back from a machine with a GPU. The exit status is 2 if these elements cannot show a figure that
-you name, and 1 if a run failed or an answer was wrong.
+The last command makes all figures, plots and docs/figures.md from results/figures/runs.json. Copy only that
+file from a machine with a GPU. The exit status is 1 if a run failed or an answer was wrong. It is 2 if these
+elements cannot show a figure that you name.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A time is one pass: an iteration of PageRank, or one source of the others. BFS is timed from several sources,
 drawn with a fixed seed. PageRank is timed in rounds of some iterations. Betweenness is timed in one run from
-all sources. One run before them does not count. The time of each activity comes from the timelines of the
-runs, as a median for each element.
+all sources. A warm-up run does not count. The time of each activity is the median over the timelines of the
+runs, for each element.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Bench:
             yield 1, result
             del result
 
-    def _rankings(self, spec, placed, sources):  # noqa: ARG002 - as the others
+    def _rankings(self, spec, placed, sources):  # noqa: ARG002 - same parameters as the other tasks
         iterations = self.options.iterations
         ev.pagerank(placed, tol=0, max_iter=1, weights=False)
         for _ in range(self.options.rounds):
@@ -190,7 +190,7 @@ class Bench:
 
 
 def room_for(graph, fits):
-    """Return the bytes of a GPU that hold a share of the edges and the vertices that come with them.
+    """Return the bytes of a GPU that hold a share of the edges and their vertices.
 
     The share is counted for a random split, with a mirror of every other vertex. The GPU can hold at least
     all vertices, with its edges in host memory.

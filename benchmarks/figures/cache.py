@@ -36,18 +36,18 @@ def counted(call):
         call()
     finally:
         perf.send_signal(signal.SIGINT)
-        _, said = perf.communicate()
-    return _counts(said)
+        _, output = perf.communicate()
+    return _counts(output)
 
 
 def _perf():
     return ["perf", "stat", "-x", ",", "-e", ",".join(_EVENTS)]
 
 
-def _counts(said):
-    """Return the counts in the output of perf (a line an event); None if one is missing."""
+def _counts(output):
+    """Return the counts in the output of perf (one line per event); None if a count is missing."""
     found = {}
-    for line in said.splitlines():
+    for line in output.splitlines():
         words = line.split(",")
         if len(words) > 2 and words[0].isdigit():
             found[words[2].partition(":")[0]] = int(words[0])

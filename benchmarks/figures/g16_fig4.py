@@ -1,10 +1,10 @@
 """Question: how do BFS and WCC run if α is not the one that PageRank gives (G16, figure 4).
 
 The paper runs BFS and WCC on Scale-25 and four machines with DP-RH and PD-HR. The α of 0.04, calculated
-from PageRank, is the best but for 0.01 with PD-HR. The times are read from a plot.
+from PageRank, is the best, except for 0.01 with PD-HR. The times are read from a plot.
 
-Here: G4 on ranks. α of PageRank is the best α of PageRank in the same sweep. Two CPU elements can replace a
-CPU and a GPU. α is then the share of the first element, on one machine, and DP-RH and PD-HR are equal.
+Here: G4 on ranks. The α of PageRank is its best α in the same sweep. Two CPU elements can replace a CPU and
+a GPU. α is then the share of the first element, on one machine, and DP-RH and PD-HR are equal.
 
     python benchmarks/figures/g16_fig4.py --on cpu:1,cpu:1
 """

@@ -4,7 +4,7 @@ The paper has G4 on four machines, and α = 0.35 for DP-OH. With C-PG the machin
 the CPU and the GPU of each. With DP-OH the fourth GPU has 200 times the vertices of the first one, and is
 slower. Communicating is much shorter than computing. The times are read from a plot.
 
-Here: seconds of one iteration on each element of each rank, and the most that its exchange takes.
+Here: seconds of one iteration on each element of each rank, and an upper bound of its exchange.
 
     python benchmarks/figures/g16_fig6.py --ranks 2 --on cpu:1,cpu:1
 """

@@ -1,15 +1,15 @@
 """Question: how does PageRank scale with the machines (G16, figure 7).
 
 The paper has 1 to 10 machines. On G4, speed grows up to 4 machines: α falls from 0.8 through 0.5 to 0.04.
-Then G4 is too small. On G5 it grows up to 10, because CPUs have most of the edges. C-PG takes about 5,300
-ms for G4 on 8 machines, and 4 machines are about 6 times as fast as TOTEM on one. Other times are read from
-a plot.
+Then G4 is too small. On G5, speed grows up to 10 machines, because CPUs have most of the edges. C-PG needs
+about 5,300 ms for G4 on 8 machines, and 4 machines are about 6 times as fast as TOTEM on one. Other times
+are read from a plot.
 
 Here: ranks of this machine, each with the elements of `--on`, or one CPU element if that has no GPU. Ranks
-beyond the cores share cores. The simulation then predicts the machines of the paper: two of its numbers,
-5,300 ms and 6 times, give the rate of a CPU and the seconds of a run that do not depend on edges. The GPU
-is r = 23.7 times as fast, and α is the largest of 1 / (r + 1) and the share that the GPUs have no room for.
-The room follows from the α of the paper.
+beyond the cores share cores. The simulation then predicts the machines of the paper. The 5,300 ms and the 6
+times give the rate of a CPU and the constant seconds of a run. The GPU is r = 23.7 times as fast. α is
+1 / (r + 1), or the share without room on the GPUs if that is larger. The room follows from the α of the
+paper.
 
     python benchmarks/figures/g16_fig7.py --most-ranks 4 --on cpu:1,cpu:1
 """
@@ -38,7 +38,7 @@ RATIO, ITERATIONS = 23.7, 10
 # Edges of G16's table IV, and edges that fit a GPU by α: 0.85 for G5 on 4 machines, 0.5 for G4 on 2.
 PAPER_EDGES = {"G4": 1_047_207_019, "G5": 3_612_134_270}
 PAPER_ROOM = {"G4": 0.5 * PAPER_EDGES["G4"] / 2, "G5": 0.15 * PAPER_EDGES["G5"] / 4}
-# Scale and edges a vertex of R-MAT graphs of about these edges.
+# Scale and edges per vertex of R-MAT graphs with about these edges.
 _RMAT = {"G4": (25, 16), "G5": (26, 27)}
 EIGHT_SECONDS, FOUR_OVER_ONE = 5.3, 6.0
 _MACHINES = (1, 2, 4, 8, 10, 16, 64, 256, 1024, 4096)
@@ -91,7 +91,7 @@ def alpha(graph, machines):
 
 
 def calibrated():
-    """Return seconds of an edge on a CPU of the paper, and seconds of a run that no edge adds.
+    """Return seconds per edge on a CPU of the paper, and the constant seconds of a run.
 
     With w(p) edges for the CPU of each of p machines: 5.3 s = w(8) a + h, and w(1) a + h = 6 (w(4) a + h).
     """

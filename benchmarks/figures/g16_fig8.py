@@ -5,9 +5,9 @@ says that C-PG is faster than DP-RH and PD-HR, because these sort. The time of C
 number of partitions.
 
 Here: R-MAT of the largest scale into 2 to 4,096 parts, and of all scales into 8 parts on 4 machines. Policies
-that read edges are in g16_table1.py. "linear search" is C-PG as the paper has it: a search over all elements
-for each vertex. The time to sort the vertices by degree is a column of its own, because Evener sorts for
-every policy: partitions number their vertices in descending degree.
+that read edges are in g16_table1.py. "linear search" is C-PG as in the paper: a search over all elements for
+each vertex. The time to sort the vertices by degree has a separate column, because Evener sorts for every
+policy: partitions number their vertices in descending degree.
 
     python benchmarks/figures/g16_fig8.py --scales 20 21 22 23
 """

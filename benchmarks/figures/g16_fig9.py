@@ -1,12 +1,12 @@
 """Question: how fast is PageRank compared with TOTEM and with a distributed system on CPUs (G16, figure 9).
 
-The paper runs 10 iterations on five graphs. C-PG on 4 machines is about 6 times as fast as TOTEM on one
-machine for G4, and more than 50 times as fast as Giraph on 4 machines. Other times are read from a plot.
+The paper runs 10 iterations on five graphs. For G4, C-PG on 4 machines is about 6 times as fast as TOTEM on
+one machine. C-PG is more than 50 times as fast as Giraph on 4 machines. Other times are read from a plot.
 
-Here: GraphX in local mode stands in for Giraph, and Evener with HIGH in one process for TOTEM. All have the
-same cores. The graphs are R-MATs like G4 and G5, without vertices that have no edge, because GraphX does
-not know them. Its ranks are compared with verified ones. GraphX needs Java and pyspark, for example in an
-environment of its own, which `--spark` names. Without them it is left out.
+Here: GraphX in local mode replaces Giraph, and Evener with HIGH in one process replaces TOTEM. All use the
+same cores. The graphs are R-MATs like G4 and G5. Vertices without edges are removed, because GraphX drops
+them. The ranks of GraphX are compared with verified ranks. GraphX needs Java and pyspark, for example in a
+separate environment, which `--spark` names. Without them, GraphX is left out.
 
     python benchmarks/figures/g16_fig9.py --scale 17 --spark ~/spark/bin/python
 """
@@ -36,7 +36,7 @@ PAPER = "C-PG on 4 machines is 6 times as fast as TOTEM on one for G4, and over 
 KIND = "bars"
 SHOWN = ("graph", "system", "seconds", "over_first", "paper")
 FIRST = "Evener, C-PG"
-# TOTEM and Giraph, which HIGH and GraphX stand in for.
+# HIGH replaces TOTEM, and GraphX replaces Giraph.
 _PAPER = {("G4", "Evener, HIGH, one process"): "6", ("G4", "GraphX"): "over 50"}
 # Largest relative difference of ranks: GraphX adds in another order, and scales the sum.
 _APART = 1e-4
@@ -130,7 +130,7 @@ def _compare(graph, ranks):
     harness.agree(ours, "rank", theirs, apart=_APART)
 
 
-def rows(runs, options):  # noqa: ARG001 - as of other figures
+def rows(runs, options):  # noqa: ARG001 - same parameters as other figures
     firsts = {row["graph"]: row["seconds"] for row in runs if row["system"] == FIRST}
     return [
         {

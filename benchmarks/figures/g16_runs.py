@@ -3,9 +3,9 @@
 A rank is a machine with the elements of `--on`. Each case is placed and run once for all figures. G16's data
 sets are replaced by R-MAT graphs:
 
-- G1 (WikiTalk, directed): 2^21 vertices and 2 edges a vertex, about its size if `--scale` is 19;
-- G4 (Scale-25): the generator's numbers, `--scale`, 16 edges a vertex;
-- G5 (Friendster): half of the vertices of G4, and 27 edges a vertex, as in Friendster.
+- G1 (WikiTalk, directed): 2^21 vertices and 2 edges per vertex, about its size if `--scale` is 19;
+- G4 (Scale-25): the generator's numbers, `--scale`, 16 edges per vertex;
+- G5 (Friendster): half of the vertices of G4, and 27 edges per vertex, as in Friendster.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def finish(names, options):
 
 
 def _joined(cases):
-    """Return the cases, one for each placement, with the tasks of all."""
+    """Return one case for each placement, with the tasks of all cases of the placement."""
     found = {}
     for one in cases:
         key = one._replace(tasks=())

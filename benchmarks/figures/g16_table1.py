@@ -1,12 +1,13 @@
 """Question: how balanced are the partitions of each policy, and how many edges cross (G16, table I).
 
 The paper says that C-PG balances computing within and between machines, and that C-R ignores that GPUs are
-faster. With DP-OH on Scale-25, the fourth GPU has 200 times the vertices of the first one, because vertices
-of high degree have small numbers.
+faster. With DP-OH on Scale-25, the fourth GPU has 200 times the vertices of the first one. The reason is that
+vertices of high degree have small numbers.
 
 Here: all policies on four machines of a CPU and a GPU, with the share of the CPUs by r of the paper (G16
-§IV.B). "edges" and "vertices" are the largest over the mean among the GPUs, less one. No GPU is used: owners
-need no devices. The R-MAT graph has the numbers of the generator, as in the paper, and once random numbers.
+§IV.B). "edges" and "vertices" are the largest over the mean among the GPUs, minus one. No GPU is needed,
+because only owners are computed. R-MAT runs twice: with the generator's numbers, as in the paper, and with
+random numbers.
 
     python benchmarks/figures/g16_table1.py --graphs web-NotreDame.txt.gz soc-Epinions1.txt.gz --scale 20
 """

@@ -33,7 +33,7 @@ RUNS = "runs"
 _MODULES = sorted(Path(__file__).parent.glob("t1[23]_fig*.py"))
 # In the order of the papers.
 NAMES = sorted((path.stem for path in _MODULES), key=lambda name: (name[:3], int(name.partition("fig")[2])))
-# On ranks, on other machines by simulation, and compared with other systems; `all.py` does not make them.
+# Figures on ranks, by simulation, and compared with other systems. `all.py` does not make these figures.
 ON_RANKS = ("g16_fig3", "g16_fig4", "g16_fig5", "g16_fig6", "g16_fig7", "g16_fig9", "s13_fig7", "s13_fig11")
 PAGE = (*NAMES, *ON_RANKS)
 
@@ -114,7 +114,7 @@ def produce(names, options, *, keep_runs=False):
     publish_the_finished([])  # figures that need no run
     try:
         bench.run([case for own in cases.values() for case in own], publish_the_finished)
-    finally:  # also after an error, because the runs took long
+    finally:  # also after an error, because runs are long
         if keep_runs and not options.no_record:
             _keep(bench, options, gpu)
     if not options.no_record:

@@ -39,11 +39,11 @@ SHOWN = (
     "gain",
 )
 _DRAWS = 5
-# The kinds of nodes of figure 7 that wait for their elements, and for the network.
+# Kinds of nodes of figure 7: one waits for its elements, and one for the network.
 _KINDS = (0, 2)
 
 
-def rows(documents, options):  # noqa: ARG001 - as of other figures
+def rows(documents, options):  # noqa: ARG001 - same parameters as other figures
     of_all = systems(*documents)
     return [
         _row(system, *of_all[system], nodes)

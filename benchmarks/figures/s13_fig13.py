@@ -2,9 +2,9 @@
 
 The paper compares 3 GPUs on each of 128 nodes with PEGASUS on Hadoop: 186.6 times, for SCALE 27.
 
-Here: PageRank by the same three operators on `--cores` cores. PySpark stands in for Hadoop: it keeps edges
-and vector in memory (`benchmarks/pyspark_gimv.py`), where PEGASUS writes them to disk. The fused engine
-runs the same operators.
+Here: PageRank by the same three operators on `--cores` cores. PySpark replaces Hadoop. It keeps edges and
+vector in memory (`benchmarks/pyspark_gimv.py`), but PEGASUS writes them to disk. The fused engine runs the
+same operators.
 
     python benchmarks/figures/s13_fig13.py --scales 18 20 --spark path/to/environment/bin/python
 """

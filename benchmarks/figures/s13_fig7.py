@@ -51,7 +51,7 @@ def systems(scaling, sweep):
     }
 
 
-def rows(documents, options):  # noqa: ARG001 - as of other figures
+def rows(documents, options):  # noqa: ARG001 - same parameters as other figures
     """Return predicted rows from the scaling record and the sweep, and the measured weak scaling."""
     scaling, sweep = documents
     found = []

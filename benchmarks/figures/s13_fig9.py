@@ -5,7 +5,7 @@ The paper compares its GPU code with a naive one, for SCALE 26 on 128 nodes: map
 
 Here: one iteration of PageRank as MapReduce on CPU threads. The naive code (`naive_records.py`) has
 records of variable size, maps twice, and reduces a key on one thread. A CPU has few threads, so one thread
-for a key costs less.
+per key costs less than on a GPU.
 
     python benchmarks/figures/s13_fig9.py --scale 20
 """

@@ -25,7 +25,7 @@ _DRAWN = {
 }
 
 
-def told(breakdowns):
+def with_bottleneck(breakdowns):
     """Return the rows with the side that computes longest."""
     return [
         {**row, "bottleneck": "CPU" if row["cpu_compute"] >= row["accelerator_compute"] else "accelerator"}

@@ -1,10 +1,10 @@
 """Question: how many edges cross, and how many values travel once aggregated, by density (T12, figure 6).
 
-The paper splits R-MAT graphs of 512 million edges at random, with more and more vertices. With two partitions
-50% of the edges cross, with three 62%: a half and two quarters. Aggregation leaves 3% to 16%. With only two
-edges a vertex, it leaves a quarter of the values.
+The paper splits R-MAT graphs of 512 million edges at random, with increasing numbers of vertices. With two
+partitions 50% of the edges cross, with three 62%: a half and two quarters. Aggregation leaves 3% to 16%.
+With only two edges per vertex, it leaves a quarter of the values.
 
-Here: undirected graphs with the same number of edges, and 16 to 2 stored edges a vertex. The first element
+Here: undirected graphs with the same number of edges, and 16 to 2 stored edges per vertex. The first element
 has half of the edges. The other elements have equal parts of the rest. Nothing runs, so the result does not
 depend on the machine.
 

@@ -33,7 +33,7 @@ def cases(options):
 def rows(runs, options):
     on = sweep.hybrids(options)[0]
     found = [row for task in _TASKS for row in projections.swept(runs, options, task, on=on, policy="random")]
-    return spent.told(projections.breakdown(row) for row in found)
+    return spent.with_bottleneck(projections.breakdown(row) for row in found)
 
 
 def here(rows):

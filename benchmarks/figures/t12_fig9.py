@@ -4,7 +4,7 @@ The paper keeps 512 million edges and adds vertices. On sparser graphs more valu
 are farther below the model. The largest graph has 256 million vertices (2 edges each). There the error of
 PageRank is below 10%. The text has no speed-ups, and no alpha.
 
-Here: undirected graphs with the same number of edges, and 16 to 2 stored edges a vertex. Half of the edges
+Here: undirected graphs with the same number of edges, and 16 to 2 stored edges per vertex. Half of the edges
 are on the CPU, split at random.
 
     python benchmarks/figures/t12_fig9.py --scale 24 --on cpu,cuda:0

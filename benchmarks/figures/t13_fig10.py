@@ -34,7 +34,7 @@ def cases(options):
 
 def rows(runs, options):
     found = [row for row in projections.swept(runs, options, "bfs") if row["alpha"] in _ALPHAS]
-    return spent.told(projections.breakdown(row) for row in found)
+    return spent.with_bottleneck(projections.breakdown(row) for row in found)
 
 
 def here(rows):

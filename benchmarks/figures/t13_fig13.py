@@ -4,9 +4,9 @@ The paper shows the share of the vertices of R-MAT 28 on the CPU, by alpha. For 
 orders of magnitude fewer vertices than RAND or LOW. Figure 12 explains why HIGH is fast: the small bitmap of
 visited vertices stays in the last cache (40 MB), so misses fall. The curves are read from a plot.
 
-Here: the vertices that the CPU owns, the bytes of the bitmap, the bytes of the state of BFS with mirrors, and
-the CPU's seconds for each edge. If `perf stat` can count misses of the last cache, a separate search counts
-them on all threads of the process.
+Here: the vertices that the CPU owns, the bytes of the bitmap and of the state of BFS with mirrors, and the
+CPU's seconds per edge. If `perf stat` can count misses of the last cache, a separate search counts them on
+all threads of the process.
 
     python benchmarks/figures/t13_fig13.py --scale 24 --on cpu,cuda:0
 """

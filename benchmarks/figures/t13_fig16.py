@@ -37,7 +37,7 @@ def rows(runs, options):
         for policy in options.policies:
             own = projections.swept(runs, options, "pagerank", on=on, policy=policy)
             found += [projections.largest_fitting(own)] if own else []
-    return spent.told(projections.breakdown(row) for row in found)
+    return spent.with_bottleneck(projections.breakdown(row) for row in found)
 
 
 def here(rows):

@@ -37,7 +37,7 @@ def rows(runs, options):
     for policy in options.policies:
         own = projections.swept(runs, options, _TASK, on=on, policy=policy)
         largest += [projections.largest_fitting(own)] if own else []
-    broken = spent.told(projections.breakdown(row) for row in largest)
+    broken = spent.with_bottleneck(projections.breakdown(row) for row in largest)
     rates = [
         row for row in projections.rates(runs, options, _TASK) if row["policy"] is None or row["on"] == on
     ]

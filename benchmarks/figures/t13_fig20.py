@@ -1,8 +1,8 @@
 """Question: how do rates scale with the graph and with CPUs and GPUs (T13, figure 20).
 
-The paper runs R-MAT 27 to 30 on one and two CPUs (1S, 2S), with one and two GPUs (1S1G, 2S1G, 2S2G), with the
-best split. One CPU and a GPU beat two CPUs by 30% to 60%. BFS reaches 3 billion edges/s on the smallest graph
-and 1.68 billion on R-MAT 30. The other bars are read from a plot.
+The paper runs R-MAT 27 to 30 on one and two CPUs (1S, 2S), also with GPUs (1S1G, 2S1G, 2S2G) and the best
+split. One CPU and a GPU beat two CPUs by 30% to 60%. BFS reaches 3 billion edges/s on the smallest graph and
+1.68 billion on R-MAT 30. The other bars are read from a plot.
 
 Here: R-MAT graphs of a quarter, a half and all of the size of the main graph. 1S is half of the CPU's
 threads, 2S all of them, 1G one GPU alone. Where elements share a graph, policy and alpha are planned, or the

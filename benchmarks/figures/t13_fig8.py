@@ -31,7 +31,7 @@ def cases(options):
 
 def rows(runs, options):
     found = projections.swept(runs, options, "bfs", policy="random")
-    return spent.told(projections.breakdown(row) for row in found)
+    return spent.with_bottleneck(projections.breakdown(row) for row in found)
 
 
 def here(rows):

@@ -114,7 +114,7 @@ def test_giant_trees_are_one_component_only_if_an_edge_joins_them(monkeypatch, d
         assert row.index(place[head]) >= LINKED_FIRST
     for star, _ in late[:2]:
         own = pg.partitions[owner[star]]
-        assert own.vertices[0] == star
+        assert star in own.vertices[1:3]
 
 
 @pytest.mark.usefixtures("apart_elements")

@@ -11,7 +11,7 @@ def test_a_run_continues(evener, tmp_path):
     words = f"run pagerank rmat:8 --on cpu:1 --checkpoint {tmp_path}/c --every 1step --tol 1e-5"
     first = evener(*words.split())
     assert first.status == 0
-    # A line of progress comes before, if kernels have to be compiled.
+    # A progress line precedes the note if kernels are compiled.
     assert first.err.endswith(f"evener: to continue after a failure, run evener {words} --resume\n")
     again = evener(*words.split(), "--resume")
     assert again.status == 0
@@ -33,7 +33,7 @@ def test_a_run_continues(evener, tmp_path):
         ),
     ],
 )
-def test_options_that_cannot_be_used(evener, tmp_path, monkeypatch, words, sentence):
+def test_invalid_options(evener, tmp_path, monkeypatch, words, sentence):
     monkeypatch.chdir(tmp_path)
     done = evener("run", "bfs", "rmat:5", "--on", "cpu:1", *words)
     assert (done.status, done.out) == (2, "")

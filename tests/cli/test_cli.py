@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it writes, and how it ends."""
+"""The command line: its output, its files and its exit status."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class TestRun:
         ids=lambda part: " ".join(map(str, part)),
     )
     def test_source_and_outcome_are_printed(self, evener, tmp_path, words, lines):
-        """By hand: the edges 0-1 and 1-2 with weights 1 and 7, and vertex 3 with a self-loop."""
+        """The graph has the edges 0-1 and 1-2 with weights 1 and 7, and vertex 3 with a self-loop."""
         (tmp_path / "g.txt").write_text("0 1 1\n1 2 7\n3 3 1\n")
         done = evener("run", words[0], tmp_path / "g.txt", *words[1:])
         assert done.out.splitlines()[1 : 1 + len(lines)] == lines
 
-    def test_json_is_all_there_is_on_standard_output(self, evener, karate, tmp_path):
+    def test_standard_output_contains_only_json(self, evener, karate, tmp_path):
         table = tmp_path / "ranks.parquet"
         done = evener("run", "pagerank", karate, "--undirected", "--json", "-o", table, "--verify")
         content = json.loads(done.out)
@@ -110,13 +110,13 @@ class TestRun:
         ],
         ids=" ".join,
     )
-    def test_every_algorithm_takes_its_options(self, evener, karate, words):
+    def test_every_algorithm_accepts_its_options(self, evener, karate, words):
         done = evener("run", words[0], karate, "--undirected", "--verify", "--no-timeline", *words[1:])
         assert done.status == 0, done.err
         assert "The answer is verified." in done.out
         assert "superstep  active" not in done.out
 
-    def test_what_did_not_converge_is_said(self, evener, karate):
+    def test_a_run_that_did_not_converge_prints_a_note(self, evener, karate):
         done = evener("run", "pagerank", karate, "--max-iter", 2)
         assert done.err == (
             "evener: pagerank did not converge in 2 iterations: expected an L1 change below 1e-06, found "
@@ -135,7 +135,7 @@ class TestRun:
 
     @pytest.mark.parametrize("read", ["g.properties", "g.v", "g.e"])
     @pytest.mark.parametrize("written", ["g.properties", "g.v", "g.e", "g.v.gz"])
-    def test_no_file_of_a_graph_is_written_over_by_naming_another(self, evener, tmp_path, read, written):
+    def test_no_file_of_the_input_graph_is_overwritten(self, evener, tmp_path, read, written):
         graph = ev.Graph.from_edges([0, 1], [1, 2])
         ev.write(graph, tmp_path / "g.properties")
         with (tmp_path / "g.properties").open("a") as properties:
@@ -148,13 +148,13 @@ class TestRun:
         assert evener("convert", tmp_path / read, tmp_path / written.replace("g", "other", 1)).status == 0
 
     @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
-    def test_a_default_source_that_leads_nowhere_is_told(self, evener, tmp_path, algorithm):
+    def test_a_default_source_without_out_edges_prints_a_note(self, evener, tmp_path, algorithm):
         (tmp_path / "e.txt").write_text("1 2\n2 0\n")
-        told = "vertex 0, the default source, has no out-edges; name another with --source"
-        assert told in evener("run", algorithm, tmp_path / "e.txt").err
-        assert told not in evener("run", algorithm, tmp_path / "e.txt", "--source", 0).err
+        message = "vertex 0, the default source, has no out-edges; name another with --source"
+        assert message in evener("run", algorithm, tmp_path / "e.txt").err
+        assert message not in evener("run", algorithm, tmp_path / "e.txt", "--source", 0).err
         (tmp_path / "e.txt").write_text("0 2\n2 1\n")
-        assert told not in evener("run", algorithm, tmp_path / "e.txt").err
+        assert message not in evener("run", algorithm, tmp_path / "e.txt").err
 
     @pytest.mark.parametrize(
         ("words", "sentence"),
@@ -192,7 +192,7 @@ class TestRun:
             (["convert", "e.csv", "e.csv"], "the output e.csv would overwrite the graph itself"),
         ],
     )
-    def test_nothing_is_written_over_what_is_wanted(self, evener, tmp_path, monkeypatch, words, sentence):
+    def test_outputs_do_not_overwrite_the_graph(self, evener, tmp_path, monkeypatch, words, sentence):
         monkeypatch.chdir(tmp_path)
         text = "0,1\n1,2\n"
         Path("e.csv").write_text(text)
@@ -209,7 +209,7 @@ class TestRun:
         assert sorted(Path("g.evg").rglob("*")) == before
         assert ev.read("g.evg").m == 2
 
-    def test_a_trace_is_written_and_its_folder_looked_for_first(self, evener, karate, tmp_path):
+    def test_a_trace_is_written_and_its_folder_is_checked_first(self, evener, karate, tmp_path):
         path = tmp_path / "run.json"
         content = json.loads(evener("run", "wcc", karate, "--trace", path, "--json").out)
         assert content["written"] == [str(path)]
@@ -219,10 +219,10 @@ class TestRun:
         assert "there is no folder" in done.err
 
     @pytest.mark.parametrize(("option", "suffix"), [("-o", "csv"), ("--report", "html"), ("--trace", "json")])
-    def test_a_read_only_file_is_refused_before_the_work(self, evener, tmp_path, monkeypatch, option, suffix):
+    def test_a_read_only_file_is_rejected_before_the_run(self, evener, tmp_path, monkeypatch, option, suffix):
         path = tmp_path / f"kept.{suffix}"
         path.write_text("kept")
-        # As for anybody but root, to whom no file is read-only.
+        # Root can write to any file, so the answer of `os.access` is fixed.
         monkeypatch.setattr(os, "access", lambda asked, mode: mode != os.W_OK or str(asked) != str(path))
         done = evener("run", "wcc", "rmat:22", option, path)
         assert (done.status, done.out) == (2, "")
@@ -234,7 +234,7 @@ class TestRun:
         assert "\n… 61 more …\n" in done.out  # of 101 supersteps, 20 at each end are shown
         assert len(done.out.splitlines()) < 70
         done = evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 40)
-        assert "more …" not in done.out  # which would take the place of one
+        assert "more …" not in done.out  # the line would replace only one superstep
         assert "… 2 more …" in evener("run", "pagerank", karate, "--tol", 0, "--max-iter", 41).out
 
     def test_ids_may_be_strings(self, evener, tmp_path):
@@ -249,7 +249,7 @@ class TestRun:
         assert evener("info", tmp_path / "bare.csv", "--columns", "0,2").status == 0
 
 
-class TestOthers:
+class TestOtherCommands:
     def test_generate_info_convert(self, evener, tmp_path):
         folder, text = tmp_path / "grid.evg", tmp_path / "grid.txt"
         assert evener("generate", "grid:3x4", "-o", folder).status == 0
@@ -261,7 +261,7 @@ class TestOthers:
         assert written == [str(text)]
         assert nx.is_isomorphic(nx.read_edgelist(text, nodetype=int), nx.grid_2d_graph(3, 4))
 
-    def test_info_says_weights_and_degrees(self, evener, tmp_path):
+    def test_info_prints_weights_and_degrees(self, evener, tmp_path):
         (tmp_path / "w.txt").write_text("0 1 0.5\n1 2 3.5\n")
         out = evener("info", tmp_path / "w.txt").out
         assert "least 0.5, largest 3.5" in out
@@ -278,7 +278,7 @@ class TestOthers:
         assert out.count("cpu:1") == 2
         assert "the share of the edges on the first element" in out
 
-    def test_plan_names_its_columns_alike_with_and_without_an_algorithm(self, evener):
+    def test_plan_has_the_same_column_names_with_and_without_an_algorithm(self, evener):
         words = ("plan", "rmat:8", "--on", "cpu:1,cpu:1")
         heads = [
             next(line for line in done.out.splitlines() if line.startswith("element")).split()
@@ -288,7 +288,7 @@ class TestOthers:
         assert "predicted time" in evener("plan", "--help").out
 
     def test_plan_compares_policies(self, evener):
-        """On elements that no machine here has; errors say what is missing."""
+        """The elements need not exist on this machine."""
         words = ("plan", "rmat:8", "--on", "cpu:99,cuda:9", "--machines", "2")
         out = evener(*words, "--for", "pagerank", "--compare").out
         rows = [line.split()[0] for line in out.splitlines()[3:-2]]
@@ -304,7 +304,7 @@ class TestOthers:
         assert "--machines: expected 1 without --compare" in evener(*words).err
 
     def test_partition(self, evener, tmp_path):
-        """The folder has the partitions of `plan`, and runs like the graph."""
+        """The folder has the partitions of `plan`, and its runs equal runs of the graph."""
         words = ("rmat:8", "--on", "cpu:1,cpu:1", "--policy", "high", "--alpha", "0.5")
         placed = json.loads(evener("partition", *words, "-o", tmp_path / "p/", "--json").out)
         planned = json.loads(evener("plan", *words, "--json").out)
@@ -322,7 +322,7 @@ class TestOthers:
             s["element"] for s in found[1]["timeline"]
         ]
 
-    def test_partition_names_a_container_and_copies_no_graph(self, evener, tmp_path):
+    def test_partition_refers_to_a_container_and_copies_no_graph(self, evener, tmp_path):
         evener("generate", "rmat:8", "-o", tmp_path / "g.evg")
         out = evener("partition", tmp_path / "g.evg", "-o", tmp_path / "p", "--directions", "in").out
         assert out.endswith(f"which names the graph {tmp_path / 'g.evg'}.\n")
@@ -343,7 +343,7 @@ class TestOthers:
         ],
         ids=lambda one: one if isinstance(one, str) else " ".join(one),
     )
-    def test_a_wrong_use_of_a_placed_graph(self, evener, tmp_path, monkeypatch, words, message):
+    def test_invalid_uses_of_a_placed_graph(self, evener, tmp_path, monkeypatch, words, message):
         monkeypatch.chdir(tmp_path)
         assert evener("partition", "rmat:4", "-o", "p", "--on", "cpu:1,cpu:1").status == 0
         done = evener(*words)
@@ -357,7 +357,7 @@ class TestOthers:
         assert sorted(timed["seconds"])[1] == timed["median_seconds"]
         assert "median" in evener("bench", "betweenness", "grid:4x4", "--repeats", 1).out
 
-    def test_verify_runs_or_reads(self, evener, karate, tmp_path):
+    def test_verify_runs_or_reads_a_table(self, evener, karate, tmp_path):
         words = ("bfs", karate, "--undirected")
         assert evener("verify", *words, "--source", 0).out.endswith("the answer is correct.\n")
         table = tmp_path / "d.parquet"
@@ -376,8 +376,8 @@ class TestOthers:
         ],
         ids=lambda words: " ".join(map(str, words)),
     )
-    def test_a_table_is_verified_by_the_words_it_was_made_with(self, evener, tmp_path, words, suffix):
-        """A text file holds none of them, and its ranks are as long as they were."""
+    def test_a_table_is_verified_with_the_options_of_its_run(self, evener, tmp_path, words, suffix):
+        """A text table contains no options, and keeps all digits of the ranks."""
         name, *options = words
         table = tmp_path / f"answer.{suffix}"
         assert evener("run", name, "rmat:8", *options, "-o", table).status == 0
@@ -385,7 +385,7 @@ class TestOthers:
         if "-k" in words:
             assert evener("verify", name, "rmat:8", table, "-k", 6, "--seed", 3).status == 3
 
-    def test_a_wrong_answer_is_told(self, evener, karate, tmp_path):
+    def test_a_wrong_answer_fails_verification(self, evener, karate, tmp_path):
         table = tmp_path / "d.csv"
         evener("run", "bfs", karate, "--undirected", "--source", 0, "-o", table)
         rows = table.read_text().splitlines()
@@ -426,8 +426,8 @@ class TestStart:
         program = f"import sys; from evener.cli import main; assert main(['--help']) == 0; {check}"
         assert apart("-c", program).err == ""
 
-    def test_import_takes_a_fraction_of_a_second(self, apart):
-        """Of CPU time, which other processes do not add to."""
+    def test_import_needs_less_than_300_ms(self, apart):
+        """Measure CPU time, which does not include other processes."""
         program = "import time; t = time.process_time(); import evener; print(time.process_time() - t)"
         assert min(float(apart("-c", program).out) for _ in range(3)) < 0.3
 
@@ -438,12 +438,12 @@ class TestStart:
         program = "import evener.partition.build, evener as ev; print(ev.partition)"
         assert apart("-c", program).out.startswith("<function")
 
-    def test_public_names_are_there(self):
+    def test_public_names_exist(self):
         for name in ev.__all__:
             assert getattr(ev, name) is not None
         assert set(ev.__all__) == set(dir(ev))
         with pytest.raises(AttributeError, match="no attribute 'page_rank'"):
-            ev.page_rank  # noqa: B018 - the attribute is what fails
+            ev.page_rank  # noqa: B018 - the access fails
 
 
 @pytest.mark.parametrize("algorithm", names())
@@ -454,30 +454,30 @@ def test_a_spec_lists_the_options_of_its_function(algorithm):
     assert {option.name for option in spec.options} == own
 
 
-def test_a_limit_for_gpus_where_none_takes_part_is_told(evener):
-    said = "evener: --gpu-memory is ignored: no GPU is used\n"
-    assert evener("run", "bfs", "rmat:4", "--on", "cpu:1", "--gpu-memory", "1GiB").err == said
+def test_an_ignored_gpu_memory_limit_prints_a_note(evener):
+    expected = "evener: --gpu-memory is ignored: no GPU is used\n"
+    assert evener("run", "bfs", "rmat:4", "--on", "cpu:1", "--gpu-memory", "1GiB").err == expected
     assert evener("run", "bfs", "rmat:4", "--on", "cpu:1").err == ""
 
 
-def test_what_shares_out_nothing_is_told(evener):
-    said = "evener: --alpha 0.5 is ignored: cpu:1 is the only element"
-    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--alpha", "0.5").err == f"{said}\n"
+def test_ignored_placement_options_print_notes(evener):
+    expected = "evener: --alpha 0.5 is ignored: cpu:1 is the only element"
+    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--alpha", "0.5").err == f"{expected}\n"
     done = evener("run", "pagerank", "rmat:4", "--on", "cpu:1", "--alpha", "0.5")
-    assert done.err == f"{said}; NetworkX's alpha is called damping here\n"
-    said = "evener: --policy is ignored: cpu:1 is the only element\n"
-    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == said
+    assert done.err == f"{expected}; NetworkX's alpha is called damping here\n"
+    expected = "evener: --policy is ignored: cpu:1 is the only element\n"
+    assert evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--policy", "high").err == expected
     several = "run", "wcc", "rmat:4", "--on", "cpu:1,cpu:1", "--alpha", "0.5", "--policy", "high"
     assert evener(*several).err == ""
-    said = "evener: --alpha is ignored: C-R gives equal parts to all elements\n"
-    assert evener(*several[:-1], "C-R").err == said
+    expected = "evener: --alpha is ignored: C-R gives equal parts to all elements\n"
+    assert evener(*several[:-1], "C-R").err == expected
 
 
-def test_a_seed_that_draws_nothing_is_told(evener):
-    said = "evener: --seed is ignored: sources are drawn only with -k\n"
+def test_an_ignored_seed_prints_a_note(evener):
+    expected = "evener: --seed is ignored: sources are drawn only with -k\n"
     words = "run", "betweenness", "rmat:4", "--on", "cpu:1", "--seed", 3
-    assert evener(*words).err == said
-    assert evener(*words, "--sources", "1,2").err == said
+    assert evener(*words).err == expected
+    assert evener(*words, "--sources", "1,2").err == expected
     assert evener(*words, "-k", 2).err == ""
 
 
@@ -493,13 +493,13 @@ def test_a_seed_that_draws_nothing_is_told(evener):
         ),
     ],
 )
-def test_what_is_no_number_is_told(evener, words, sentence):
+def test_invalid_numbers(evener, words, sentence):
     done = evener("run", "pagerank", "rmat:4", *words)
     assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence}\n")
 
 
 @pytest.mark.parametrize(
-    ("sentence", "said"),
+    ("sentence", "expected"),
     [
         ("name them with columns=", "name them with --columns"),
         ("sources= and k= exclude each other", "--sources and --k exclude each other"),
@@ -535,13 +535,13 @@ def test_what_is_no_number_is_told(evener, words, sentence):
         ("the file has 'on=1', 'k=2'", "the file has 'on=1', 'k=2'"),
     ],
 )
-def test_arguments_are_named_as_options(capsys, sentence, said):
+def test_arguments_are_named_as_options(capsys, sentence, expected):
     note(sentence)
-    assert capsys.readouterr().err == f"evener: {said}\n"
+    assert capsys.readouterr().err == f"evener: {expected}\n"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
-def test_a_table_whose_name_is_not_utf8_is_refused_before_the_run(apart, tmp_path, suffix):
+def test_a_table_whose_name_is_not_utf8_is_rejected_before_the_run(apart, tmp_path, suffix):
     named = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9." + suffix.encode())
     done = apart("-m", "evener", "run", "wcc", tmp_path / "not there.el", "--on", "cpu:1", "-o", named)
     assert (done.status, done.out) == (2, "")
@@ -553,7 +553,7 @@ def test_a_table_whose_name_is_not_utf8_is_refused_before_the_run(apart, tmp_pat
     assert done.err.endswith(": its name is not UTF-8; use a UTF-8 name\n")
 
 
-def test_a_format_is_named_where_it_can_be(evener, tmp_path):
+def test_only_commands_with_the_option_format_suggest_it(evener, tmp_path):
     (tmp_path / "g.xyz").touch()
     assert "or give --format" in evener("info", tmp_path / "g.xyz").err
     assert "--format" not in evener("generate", "rmat:4", "-o", tmp_path / "g.xyz").err
@@ -576,13 +576,13 @@ def test_a_format_is_named_where_it_can_be(evener, tmp_path):
         ),
     ],
 )
-def test_an_empty_name_is_told_as_such(evener, tmp_path, monkeypatch, words, message):
+def test_empty_names(evener, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     done = evener(*words)
     assert (done.status, done.out, done.err) == (2, "", f"evener: {message}\n")
 
 
-def test_a_size_is_told_by_its_option(evener):
+def test_an_invalid_size_names_its_option(evener):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "x")
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("evener: --gpu-memory: expected bytes, or a size with a unit such as 20GiB")
@@ -603,49 +603,49 @@ def test_a_size_is_told_by_its_option(evener):
         ),
     ],
 )
-def test_what_keeps_numba_from_running_kernels_is_no_bug(apart, name, value, why):
+def test_settings_that_prevent_kernels_are_not_reported_as_bugs(apart, name, value, why):
     done = apart("-W", "ignore", "-m", "evener", "run", "wcc", "rmat:4", "--on", "cpu:1", **{name: value})
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith(f"evener: {why}")
     assert done.err.count("\n") == 1
 
 
-def test_sources_in_quotes_may_hold_commas(evener, tmp_path):
+def test_sources_in_quotes_may_contain_commas(evener, tmp_path):
     path = tmp_path / "authors.csv"
     path.write_text('src,dst\n"Smith, J","Doe, A"\n"Doe, A",Roe\n')
     done = evener("run", "betweenness", str(path), "--sources", '"Smith, J", Roe', "--json", "--on", "cpu:1")
     assert json.loads(done.out)["parameters"]["sources"] == ["Smith, J", "Roe"]
 
 
-def test_sources_that_name_nobody_are_refused(evener):
+def test_an_empty_list_of_sources_is_rejected(evener):
     done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
     assert "found ''; omit it for all" in done.err
 
 
-def test_without_standard_error_a_run_is_as_ever(evener, monkeypatch):
+def test_a_run_works_without_standard_error(evener, monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1", "--gpu-memory", "1GiB")
     assert done.status == 0
     assert "wcc in " in done.out
-    assert "limits nothing" not in done.out
+    assert "is ignored" not in done.out
 
 
-def test_what_cannot_be_written_in_an_encoding_is_replaced(apart):
+def test_characters_that_the_encoding_lacks_are_replaced(apart):
     done = apart("-m", "evener", "run", "wcc", "rmat:4", "--on", "cpu:1", PYTHONIOENCODING="ascii")
     assert done.status == 0
     assert "wcc in " in done.out
-    assert "evener: " not in done.err  # a slow run shows its progress there, and errors begin so
+    assert "evener: " not in done.err  # the prefix of errors; slow runs also print progress
 
 
-def test_where_kernels_cannot_be_kept_that_is_said(evener, monkeypatch):
+def test_a_run_that_cannot_store_kernels_prints_a_note(evener, monkeypatch):
     monkeypatch.setattr("evener.cli.notes.CACHE", False)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert done.status == 0
     assert done.err.startswith("evener: compiled kernels cannot be stored, so each run compiles them again; ")
 
 
-def test_a_full_disk_for_kernels_is_no_bug(evener, monkeypatch, tmp_path):
+def test_a_full_disk_for_kernels_is_not_reported_as_a_bug(evener, monkeypatch, tmp_path):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -655,26 +655,26 @@ def test_a_full_disk_for_kernels_is_no_bug(evener, monkeypatch, tmp_path):
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("evener: no space is left for compiled kernels; ")
-    # Anything else that fills up is not ours to explain.
+    # A full disk elsewhere is a bug.
     monkeypatch.setattr("evener.algorithms.wcc.wcc.wcc", full)
     assert evener("run", "wcc", "rmat:4", "--on", "cpu:1").status == 1
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\x80\x04no pickle", b"whole lines\nof other words"])
-def test_a_damaged_kernel_is_no_bug(evener, monkeypatch, tmp_path, damaged):
+def test_a_damaged_kernel_is_not_reported_as_a_bug(evener, monkeypatch, tmp_path, damaged):
     kept = caching.IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
     kept.save("key", "code")
     (tmp_path / "kernel.nbi").write_bytes(damaged)
     monkeypatch.setattr("evener.algorithms.wcc.wcc.wcc", lambda *_, **__: kept.load("key"))
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
-    # Typer begins a new line where a file ends.
+    # Typer prints a line break after EOFError.
     sentence = f"evener: compiled kernels cannot be read from or written to {tmp_path} ("
     assert done.err.lstrip().startswith(sentence)
     assert done.err.endswith("; delete this folder, or name another in NUMBA_CACHE_DIR\n")
 
 
-def test_the_end_of_a_file_elsewhere_is_told_as_such(evener, monkeypatch):
+def test_an_eof_error_elsewhere_is_reported_as_a_bug(evener, monkeypatch):
     def ends(*_, **__):
         raise EOFError("nothing more")
 
@@ -684,7 +684,7 @@ def test_the_end_of_a_file_elsewhere_is_told_as_such(evener, monkeypatch):
     assert "please report it: EOFError in test_cli.py, line" in done.err
 
 
-def test_the_end_of_a_file_that_is_told_in_a_sentence_is_no_bug(evener, monkeypatch):
+def test_a_format_error_with_an_eof_error_as_cause_is_not_reported_as_a_bug(evener, monkeypatch):
     def ends(*_, **__):
         raise ev.FormatError("the file is truncated") from EOFError()
 
@@ -695,8 +695,8 @@ def test_the_end_of_a_file_that_is_told_in_a_sentence_is_no_bug(evener, monkeypa
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
 @pytest.mark.parametrize("edges", ["0 1\n1 2\n2 3\n", "0 1\n2 3\n"])
-def test_centralities_that_are_whole_are_right_all_the_same(evener, tmp_path, edges, suffix):
-    """Text says no more of a number than its digits."""
+def test_tables_with_whole_centralities_are_verified(evener, tmp_path, edges, suffix):
+    """A text table does not store the type of a number."""
     graph, table = tmp_path / "path.txt", tmp_path / f"b.{suffix}"
     graph.write_text(edges)
     asked = "betweenness", graph, "--undirected", "--raw"
@@ -705,14 +705,14 @@ def test_centralities_that_are_whole_are_right_all_the_same(evener, tmp_path, ed
     assert (done.status, done.err) == (0, "")
     if suffix != "parquet":
         between = "," if suffix == "csv" else "\t"
-        for wrong in (3, 2**53 + 1):  # of which float64 holds the second as another number
+        for wrong in (3, 2**53 + 1):  # float64 rounds the second number
             rows = [("vertex", "centrality"), *((v, wrong) for v in range(4))]
             table.write_text("".join(f"{vertex}{between}{value}\n" for vertex, value in rows))
             done = evener("verify", "betweenness", graph, table, "--undirected", "--raw")
             assert (done.status, done.err.count("\n")) == (3, 1)
 
 
-def test_a_tolerance_that_float32_cannot_meet_is_said_to_be_one(evener):
+def test_a_tolerance_that_float32_cannot_meet_prints_a_note(evener):
     words = "run", "pagerank", "rmat:10", "--tol", "1e-12", "--on", "cpu:1"
     assert evener(*words, "--dtype", "float32").err.endswith('; use --dtype "float64" or --tol\n')
     assert evener(*words).err == ""
@@ -727,7 +727,7 @@ def test_runs_that_do_not_converge_are_noted_once(evener):
     assert (done.status, done.err.count("\n")) == (0, 1)
 
 
-def test_the_sources_of_a_benchmark_are_told(evener):
+def test_a_benchmark_prints_its_sources(evener):
     for algorithm in ("bfs", "betweenness"):
         timed = json.loads(evener("bench", algorithm, "grid:4x4", "--repeats", 3, "--json").out)
         assert len(timed["sources"]) == 3
@@ -738,7 +738,7 @@ def test_the_sources_of_a_benchmark_are_told(evener):
     assert " of 2 verified runs (" in evener(*words, "--sources", "1,2").out
 
 
-def test_all_files_of_a_graph_are_said_to_be_written(evener, tmp_path):
+def test_all_written_files_of_a_graph_are_listed(evener, tmp_path):
     done = evener("generate", "grid:3x3", "-o", tmp_path / "g.e", "--json")
     assert json.loads(done.out)["written"] == [str(tmp_path / f"g.{one}") for one in ("e", "properties", "v")]
     assert f"Wrote {tmp_path}/p.v.gz, {tmp_path}/p.properties, {tmp_path}/p.e.gz: " in (
@@ -746,8 +746,8 @@ def test_all_files_of_a_graph_are_said_to_be_written(evener, tmp_path):
     )
 
 
-def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
-    """Even ranks, whatever the graph: of many vertices each may move a little, and all much."""
+def test_a_tolerance_that_accepts_wrong_ranks_is_an_error(evener, tmp_path):
+    """With many vertices, equal ranks are near the correct ranks per vertex, but not in total."""
     graph = ev.read("rmat:14")
     table = tmp_path / "even.csv"
     even = np.full(graph.n, 1 / graph.n, np.float32)
@@ -765,7 +765,7 @@ def test_a_tolerance_that_decides_nothing_gives_no_verdict(evener, tmp_path):
     assert done.out == "pagerank on rmat:14: the answer is correct, within --tol 1e-09.\n"
 
 
-def test_a_table_without_iterations_of_a_run_that_ended_early(evener, tmp_path):
+def test_a_table_of_a_run_that_max_iter_stopped_is_verified(evener, tmp_path):
     early = tmp_path / "early.csv"
     evener("run", "pagerank", "rmat:8", "--max-iter", "3", "--on", "cpu:1", "-o", early)
     done = evener("verify", "pagerank", "rmat:8", early, "--max-iter", "3")
@@ -774,11 +774,11 @@ def test_a_table_without_iterations_of_a_run_that_ended_early(evener, tmp_path):
         assert evener("verify", "pagerank", "rmat:8", early, *words).status == 3
 
 
-def test_what_is_verified_is_as_exact_as_was_asked(evener):
+def test_the_verdict_names_the_verified_tolerance(evener):
     done = evener("run", "pagerank", "rmat:6", "--verify", "--tol", "1e-9")
     (iterations,) = re.findall(r": (\d+) supersteps", done.out)
-    told = f"the ranks of {int(iterations) - 1} iterations, within --tol 1e-09"
-    assert f"The answer is verified: {told}.\n" in done.out
+    message = f"the ranks of {int(iterations) - 1} iterations, within --tol 1e-09"
+    assert f"The answer is verified: {message}.\n" in done.out
     done = evener("verify", "pagerank", "rmat:6", "--tol", "1e-9", "--max-iter", "1")
     assert done.out.endswith(": the answer is correct: the ranks of 1 iteration; --tol 1e-09 was not met.\n")
     for exact in (("--tol", "0"), ("--semantics", "graphalytics", "--max-iter", "5")):
@@ -786,13 +786,13 @@ def test_what_is_verified_is_as_exact_as_was_asked(evener):
 
 
 def test_a_specification_with_slashes(evener):
-    """By hand: the third power of a matrix of three ones has 2^3 vertices and 3^3 edges."""
+    """The third power of a 2 x 2 matrix with three ones has 2^3 vertices and 3^3 edges."""
     assert ev.read("kronecker:11/10,power=3").m == 27
-    told = json.loads(evener("info", "kronecker:11/10,power=3", "--json").out)
-    assert (told["vertices"], told["edges"]) == (8, 27)
+    facts = json.loads(evener("info", "kronecker:11/10,power=3", "--json").out)
+    assert (facts["vertices"], facts["edges"]) == (8, 27)
 
 
-def test_what_a_file_does_not_say_is_said(evener, tmp_path):
+def test_a_file_that_omits_the_direction_prints_a_note(evener, tmp_path):
     for suffix in ("csv", "npz"):
         done = evener("generate", "grid:3x3", "-o", tmp_path / f"g.{suffix}")
         assert done.err.endswith("files omit the direction of edges; read it with --undirected\n")
@@ -802,7 +802,7 @@ def test_what_a_file_does_not_say_is_said(evener, tmp_path):
 
 
 def test_convert_describes_the_file_it_wrote(evener, tmp_path):
-    """By hand: vertices 2, 5 and 9 with the edge 2-5; CSV holds only the vertices of edges."""
+    """The graph has the vertices 2, 5 and 9 and the edge 2-5. CSV stores only vertices with edges."""
     (tmp_path / "g.txt").write_text("# Undirected graph\n# Without edges: 9\n2 5 7\n")
 
     def described(name, *words):
@@ -824,8 +824,8 @@ def test_convert_describes_the_file_it_wrote(evener, tmp_path):
 
 
 @pytest.mark.parametrize("names", ["0 1", "ann bob"])
-def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
-    """As NetworkX writes it by default."""
+def test_a_third_field_that_is_not_a_weight_prints_a_note(evener, tmp_path, names):
+    """NetworkX writes a dictionary of attributes by default."""
     (tmp_path / "e.txt").write_text(f"{names} {{'weight':4}}\n")
     done = evener("info", tmp_path / "e.txt")
     assert "the graph has no weights: the third field is not a number, but \"{'weight':4}\"" in done.err
@@ -833,7 +833,7 @@ def test_a_third_field_that_is_no_weight_is_told(evener, tmp_path, names):
     assert evener("info", tmp_path / "e.txt").err == ""
 
 
-class TestEnds:
+class TestFailures:
     def test_a_bug_is_one_line_and_status_1(self, evener, monkeypatch):
         monkeypatch.setattr(runs, "compute", lambda *_: {}["absent"])
         done = evener("run", "wcc", "grid:2x2")
@@ -844,7 +844,7 @@ class TestEnds:
         monkeypatch.setenv("EVENER_TRACEBACK", "1")
         assert "Traceback (most recent call last)" in evener("run", "wcc", "grid:2x2").err
 
-    def test_memory_that_runs_out_unannounced(self, evener, monkeypatch):
+    def test_a_memory_error_without_a_message(self, evener, monkeypatch):
         def exhaust(*_):
             raise MemoryError
 
@@ -852,7 +852,7 @@ class TestEnds:
         done = evener("run", "wcc", "grid:2x2")
         assert (done.status, done.err) == (2, "evener: not enough memory: an allocation failed\n")
 
-    def test_a_reader_that_stops_early(self):
+    def test_a_closed_pipe(self):
         words = [sys.executable, "-m", "evener", "info", "grid:9x9"]
         read, write = os.pipe()
         os.close(read)
@@ -861,7 +861,7 @@ class TestEnds:
         assert (done.returncode, done.stderr) == (141, b"")
 
     @pytest.mark.parametrize("words", [["devices"], ["run", "--help"]])
-    def test_a_full_disk_behind_standard_output(self, words):
+    def test_standard_output_on_a_full_disk(self, words):
         with Path("/dev/full").open("w") as full:
             words = [sys.executable, "-m", "evener", *words]
             done = subprocess.run(
@@ -870,8 +870,8 @@ class TestEnds:
         assert done.returncode == 2
         assert done.stderr == "evener: standard output cannot be written: no space left on device\n"
 
-    def test_a_full_disk_behind_standard_error(self):
-        """The note that no GPU is usable is lost, and the status of an error stays."""
+    def test_standard_error_on_a_full_disk(self):
+        """Notes are lost, but the exit status is correct."""
         with Path("/dev/full").open("w") as full:
             done = [
                 subprocess.run(
@@ -891,14 +891,14 @@ class TestEnds:
         done = evener("info", "grid:2x2")
         assert (done.status, done.err) == (2, "evener: standard output cannot be written: it is closed\n")
 
-    def test_names_do_not_reach_the_terminal(self, evener, tmp_path):
+    def test_control_characters_in_names_are_escaped(self, evener, tmp_path):
         names = ["\x1b[31mred", "line\nbreak", "back\x08"]
         ev.write(ev.Graph.from_edges(names, names[1:] + names[:1]), tmp_path / "g.parquet")
         done = evener("run", "wcc", str(tmp_path / "g.parquet"), "--no-timeline")
         assert r"\x1b[31mred" in done.out
         assert all(c.isprintable() or c == "\n" for c in done.out)
 
-    def test_settings_that_stop_numba(self):
+    def test_a_setting_that_prevents_the_import_of_numba(self):
         done = subprocess.run(
             [sys.executable, "-m", "evener", "run", "bfs", "grid:2x2", "--source", "0"],
             env={**os.environ, "NUMBA_NUM_THREADS": "0"},

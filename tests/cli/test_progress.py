@@ -1,4 +1,4 @@
-"""What a run shows while it goes."""
+"""The progress display of a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from evener.kernels.compile_clock import compiling
 class TestProgress:
     REPORT = Progress("bfs", 3, "top-down", 1234, 2.0, edges_per_second=5e8, fraction=0.25)
 
-    def test_the_line(self):
-        told = "bfs: superstep 3, top-down, 1,234 vertices active, 500 M edges/s, 2 s, about 6 s left"
-        assert line(self.REPORT) == told
+    def test_the_text_of_a_line(self):
+        expected = "bfs: superstep 3, top-down, 1,234 vertices active, 500 M edges/s, 2 s, about 6 s left"
+        assert line(self.REPORT) == expected
         assert line(Progress("wcc", 1, "", 5, 0.5)) == "wcc: superstep 1, 5 vertices active, 500 ms"
 
-    def test_plain_lines_come_now_and_then(self):
+    def test_plain_lines_are_printed_at_intervals(self):
         stream = io.StringIO()
         with PlainDisplay(stream, every=0) as shown:
             shown.stage("reading")
@@ -46,7 +46,7 @@ class TestProgress:
         assert "superstep 3" in stream.getvalue()
         assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
 
-    def test_a_live_line_says_that_kernels_are_being_made_ready(self, monkeypatch):
+    def test_a_live_line_shows_that_kernels_are_compiled(self, monkeypatch):
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
@@ -57,7 +57,7 @@ class TestProgress:
             assert "preparing" not in stream.getvalue()
             with compiling():
                 self.redraw_until(shown, stream, r"reading rmat:8; preparing kernels, \d+ s so far")
-            for _ in range(2):  # the first still shows what was added since the last redraw
+            for _ in range(2):  # the first redraw still shows the compile time since the last redraw
                 shown._live.refresh()
             seen = len(stream.getvalue())
             shown._live.refresh()
@@ -69,7 +69,7 @@ class TestProgress:
 
     @staticmethod
     def redraw_until(shown, stream, pattern):
-        """Redraw until the line matches; compile time passes while the caller is in `compiling`."""
+        """Redraw until the line matches. The caller must be in `compiling`."""
         until = time.monotonic() + 60
         while not re.search(pattern, stream.getvalue()):
             assert time.monotonic() < until
@@ -78,7 +78,7 @@ class TestProgress:
     @pytest.mark.parametrize("columns", [80, 40])
     @pytest.mark.parametrize("compiling", [False, True])
     def test_a_live_line_stays_one_line(self, monkeypatch, columns, compiling):
-        """Only at the end is there a line to go up to: the empty one below it."""
+        """The cursor moves up only once, at the end, from the empty line below."""
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
@@ -94,5 +94,5 @@ class TestProgress:
         assert "…" in stream.getvalue()
         assert stream.getvalue().count("\x1b[1A") == 1
 
-    def test_elsewhere_lines_are_plain(self):
+    def test_lines_are_plain_without_a_terminal(self):
         assert isinstance(display(io.StringIO()), PlainDisplay)

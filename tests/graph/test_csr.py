@@ -1,4 +1,4 @@
-"""Builder, checks and reverse against a plain twin; its memory; more than 2^31 edges."""
+"""CSR builder, checks and transpose against a simple twin; memory; more than 2^31 edges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evener.system import memory
 
 
 def twin(src, dst, weights, *, symmetrise, n, self_loops="keep", duplicates="keep"):
-    """Edges to CSR as one would write it: a list, sorted."""
+    """Convert edges to CSR with a sorted list."""
     values = [0] * len(src) if weights is None else weights.tolist()
     edges = [e for e in zip(src, dst, values, strict=True) if self_loops == "keep" or e[0] != e[1]]
     if symmetrise:
@@ -50,7 +50,7 @@ def assert_same(csr, offsets, targets, weights):
 
 @pytest.fixture
 def many_passes(monkeypatch):
-    """Passes, buckets and slices so small that an ordinary test meets many of each."""
+    """Set small passes, buckets and slices, so that a small graph has many of each."""
     monkeypatch.setattr(build, "_SMALL_PASS", 64)
     monkeypatch.setattr(build, "_BUCKET", 16)
     monkeypatch.setattr(build, "_BUCKETS", 64)
@@ -89,7 +89,7 @@ def test_agrees_with_the_twin(graph, symmetrise, self_loops, duplicates, dtype, 
 @pytest.mark.parametrize("duplicates", ["keep", "drop"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_passes_over_hubs(duplicates, weighted):
-    # Rows for the insertion sort, for digits of 8 bits and of 11; three digits; repeated edges everywhere.
+    # The rows use insertion sort, 8-bit and 11-bit digits; the ids have three digits; edges repeat.
     rng = np.random.default_rng(5)
     n = 70_000
     src = np.concatenate([np.full(9000, 17), np.full(300, 64_000), rng.integers(0, n, 4000)])
@@ -131,7 +131,7 @@ def test_big_endian_arrays_are_read():
     assert (csr.targets.tolist(), csr.weights.tolist()) == ([1, 0], [2.0, 3.0])
 
 
-def test_parallel_edges_are_ordered_by_weight_however_many():
+def test_many_parallel_edges_are_ordered_by_weight():
     weights = np.random.default_rng(0).permutation(5000)
     csr = build.from_edges(np.zeros(5000, int), np.ones(5000, int), weights, symmetrise=False, n=2)
     np.testing.assert_array_equal(csr.weights, np.arange(5000))
@@ -159,10 +159,10 @@ def test_same_result_on_any_number_of_threads(monkeypatch):
 
 @pytest.mark.parametrize("spread", [1, 3, 1000, 10**6, 10**15], ids=lambda s: f"spread {s}")
 @pytest.mark.parametrize("dtype", [np.int64, np.uint32])
-def test_ids_with_gaps_make_no_phantom_vertices(spread, dtype):
+def test_ids_with_gaps_add_no_vertices(spread, dtype):
     rng = np.random.default_rng(spread)
     if dtype == np.uint32 and spread > 1000:
-        spread = 4000  # the widest that fits 32 bits with the ids below, and that a bitmap would not take
+        spread = 4000  # the ids still fit 32 bits, and are too sparse for a bitmap
     src, dst = (rng.integers(0, 10**6 if dtype == np.uint32 else 900, (2, 3000)) * spread + 5).astype(dtype)
     ids, numbers = np.unique(np.concatenate([src, dst]), return_inverse=True)
     csr = build.from_edges(src, dst, symmetrise=False)
@@ -259,7 +259,7 @@ def test_bad_choices(choices, sentence):
         build.from_edges([1], [2], symmetrise=False, **choices)
 
 
-def test_strings_of_every_type_come_in_lists():
+def test_lists_may_contain_all_string_types():
     class Name(str):
         __slots__ = ()
 
@@ -267,12 +267,12 @@ def test_strings_of_every_type_come_in_lists():
     assert csr.ids.tolist() == ["a", "b", "nan"]
 
 
-def test_strings_take_no_n():
+def test_n_is_rejected_with_string_ids():
     with pytest.raises(ArgumentError, match="remove n"):
         build.from_edges(["a"], ["b"], symmetrise=False, n=2)
 
 
-def test_refuses_what_memory_cannot_hold(monkeypatch):
+def test_a_graph_larger_than_memory_is_rejected(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1000)
     with pytest.raises(OutOfMemoryError, match="1000 bytes") as caught:
         build.from_edges([0] * 500, [1] * 500, symmetrise=True, n=2)
@@ -280,14 +280,14 @@ def test_refuses_what_memory_cannot_hold(monkeypatch):
 
 
 @pytest.mark.usefixtures("many_passes")
-def test_takes_more_passes_when_memory_is_short(monkeypatch):
+def test_low_memory_needs_more_passes(monkeypatch):
     src, dst = np.random.default_rng(1).integers(0, 300, (2, 4000))
     expected = twin(src.tolist(), dst.tolist(), None, symmetrise=False, n=300)
     monkeypatch.setattr(memory, "available", lambda: 8 * 301 + 4 * 4000 + 8 * 300)
     assert_same(build.from_edges(src, dst, symmetrise=False, n=300), *expected)
 
 
-# ---- of a graph already built -----------------------------------------------------------------------
+# ---- transpose and checks ---------------------------------------------------------------------------
 
 
 @settings(max_examples=60, deadline=None)
@@ -343,7 +343,7 @@ def test_checks_name_the_broken_rule_and_the_place(change, sentence):
         check_csr(offsets, targets, weights=weights, ids=ids)
 
 
-def test_checks_accept_what_is_right():
+def test_checks_accept_correct_arrays():
     offsets, targets = np.array(GOOD["offsets"], np.uint64), np.array(GOOD["targets"], np.uint32)
     check_csr(offsets, targets, weights=np.ones(4), ids=np.array(["a", "b", "c"]))
     check_csr(np.array([0], np.uint64), np.array([], np.uint32))
@@ -351,7 +351,7 @@ def test_checks_accept_what_is_right():
 
 # ---- memory -----------------------------------------------------------------------------------------
 
-# Resident memory has a high-water mark that a process can set back: what a build takes at its peak.
+# Linux lets a process reset the peak of its resident memory, which gives the peak of one build.
 PEAK = textwrap.dedent("""
     import sys
     import numpy as np
@@ -390,12 +390,12 @@ def test_peak_memory_is_edges_and_twice_the_result(case):
         [sys.executable, "-c", PEAK, repr(case)], capture_output=True, text=True, check=True, timeout=120
     )
     peak, result = map(int, done.stdout.split())
-    # The edges were there before. 4 MiB: slices of edges, and what the allocator keeps.
+    # The input edges do not count. 4 MiB is for slices of edges and for memory that the allocator keeps.
     assert peak <= 2 * result + (4 << 20)
 
 
 class PatternEdges:
-    """Every vertex leads once to each of the vertices ``0:degree``, in an order that is cheap to write."""
+    """Every vertex has an edge to each of the vertices ``0:degree``, in an order that is fast to write."""
 
     weight_dtype = None
 
@@ -414,8 +414,8 @@ class PatternEdges:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # nine minutes were seen where five programs shared two cores
-def test_more_edges_than_31_bits_count(monkeypatch):
+@pytest.mark.timeout(1200)  # busy machines need more than the default
+def test_more_than_2_to_the_31_edges(monkeypatch):
     monkeypatch.setattr(build, "_GENERATED_SHARE", 8)  # more passes, so that other tests have memory
     source = PatternEdges(1 << 20, (1 << 11) + 61)
     if memory.available() < 6 * source.m:

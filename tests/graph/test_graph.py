@@ -1,4 +1,4 @@
-"""The graph: its constructors against the libraries they read from, its shape, its ids."""
+"""The graph: its constructors, compared with other libraries, its shape and its ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evener.errors import ArgumentError, UnknownVertexError
 
 
 def neighbours(graph):
-    """Neighbours of every vertex, in ids."""
+    """Return the ids of the neighbours by vertex id."""
     rows = np.split(graph.ids[graph.targets], graph.offsets[1:-1].astype(np.int64)) if graph.n else []
     return {name: row.tolist() for name, row in zip(graph.ids.tolist(), rows, strict=True)}
 
@@ -45,13 +45,13 @@ def test_from_scipy(kind, container):
     np.testing.assert_array_equal(dense(g), entries)
 
 
-def test_from_scipy_sums_repeated_entries_and_leaves_the_matrix_alone():
+def test_from_scipy_sums_repeated_entries_and_does_not_change_the_matrix():
     matrix = sp.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))
     assert Graph.from_scipy(matrix).weights.tolist() == [3.0]
     assert matrix.nnz == 2
 
 
-def test_from_scipy_undirected_takes_one_triangle_or_both():
+def test_from_scipy_undirected_accepts_one_triangle_or_both():
     one = sp.csr_array(np.triu([[5.0, 1, 0], [1, 0, 2], [0, 2, 0]]))
     both = sp.csr_array(np.array([[5.0, 1, 0], [1, 0, 2], [0, 2, 0]]))
     for matrix in (one, both):
@@ -66,12 +66,12 @@ def test_from_scipy_boolean_has_no_weights():
 
 
 @pytest.mark.parametrize("bad", [sp.csr_array((2, 3)), np.eye(2), [[1]], sp.coo_array([1, 2])])
-def test_from_scipy_refuses_others(bad):
+def test_from_scipy_rejects_other_objects(bad):
     with pytest.raises(ArgumentError, match="square SciPy sparse matrix"):
         Graph.from_scipy(bad)
 
 
-def test_from_scipy_refuses_nan():
+def test_from_scipy_rejects_nan():
     with pytest.raises(ArgumentError, match="NaN"):
         Graph.from_scipy(sp.csr_array(np.array([[0, np.nan], [0, 0]])))
 
@@ -114,8 +114,8 @@ def test_from_networkx_weights():
         ([(3, 1, {})], "has no attributes"),
     ],
 )
-def test_from_networkx_refuses_an_attribute_that_no_edge_has(edges, has):
-    """It is not the weights' usual name, so it was meant; and it may be misspelt."""
+def test_from_networkx_rejects_an_attribute_that_no_edge_has(edges, has):
+    """An explicit attribute name that no edge has may be misspelt."""
     with pytest.raises(
         ArgumentError, match=rf"^expected edges with the attribute 'kost' as weight; the first edge {has}"
     ):
@@ -129,14 +129,14 @@ def test_from_networkx_multigraph():
 
 
 @pytest.mark.parametrize("nodes", [[(1, 2)], [-1], [1.5], [True], [1 << 63], [0, "a"]])
-def test_from_networkx_refuses_other_nodes(nodes):
+def test_from_networkx_rejects_other_nodes(nodes):
     theirs = nx.Graph()
     theirs.add_nodes_from(nodes)
     with pytest.raises(ArgumentError, match="relabel_nodes"):
         Graph.from_networkx(theirs)
 
 
-def test_from_networkx_refuses_others():
+def test_from_networkx_rejects_other_objects():
     with pytest.raises(ArgumentError, match="expected a NetworkX graph, found dict"):
         Graph.from_networkx({0: [1]})
 
@@ -165,7 +165,7 @@ def test_from_arrow_strings(kind):
     assert neighbours(g) == {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
 
 
-def test_from_arrow_does_not_take_row_labels_of_pandas_for_a_column():
+def test_from_arrow_ignores_unnamed_row_labels_of_pandas():
     frame = pd.DataFrame({"x": [5, 6, 7], "y": [6, 7, 5]})
     assert neighbours(Graph.from_arrow(frame.sort_values("y"))) == {5: [6], 6: [7], 7: [5]}
     assert neighbours(Graph.from_arrow(frame[frame.x != 6])) == {5: [6], 6: [], 7: [5]}
@@ -175,7 +175,7 @@ def test_from_arrow_does_not_take_row_labels_of_pandas_for_a_column():
     assert neighbours(Graph.from_arrow(frame.set_index("y"), source="x", target="y"))[5] == [6]
 
 
-def test_from_arrow_takes_what_polars_calls_categorical():
+def test_from_arrow_accepts_categorical_columns_of_polars():
     names = pa.array(["b", "a", "c"], pa.string_view())
     ends = [pa.DictionaryArray.from_arrays(pa.array(at, pa.uint32()), names) for at in ([0, 1], [1, 2])]
     g = Graph.from_arrow(pa.table(ends, ["s", "t"]))
@@ -199,7 +199,7 @@ def test_from_arrow_keeps_isolated_vertices():
         (pa.table({"s": [-1], "t": [0]}), {}, "expected ids of at least 0"),
     ],
 )
-def test_from_arrow_refuses(table, choices, sentence):
+def test_from_arrow_rejects(table, choices, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         Graph.from_arrow(table, **choices)
 
@@ -232,7 +232,7 @@ def test_arrays_cannot_be_written():
             array[0] = 0
 
 
-def test_validates_rows_given():
+def test_rows_are_validated():
     with pytest.raises(ArgumentError, match="found 9 at edge 0"):
         Graph([0, 1], [9], directed=True)
     assert Graph([0, 1], [9], directed=True, validate=False).m == 1
@@ -247,12 +247,12 @@ def test_validates_rows_given():
         (([-1, 1, 2], [1, 0]), "offsets: expected numbers from 0 to 18446744073709551615, found -1"),
     ],
 )
-def test_rows_are_not_rounded_nor_wrapped(rows, sentence):
+def test_rows_are_neither_rounded_nor_wrapped(rows, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         Graph(*rows, directed=True)
 
 
-def test_rows_come_as_lists_too():
+def test_rows_may_be_lists():
     graph = Graph([0, 1, 2], [1, 0], weights=[2, 3], ids=[5, 7], directed=True)
     assert (graph.weights.tolist(), graph.ids.tolist()) == ([2, 3], [5, 7])
     assert Graph([0, 0], [], directed=True).m == 0
@@ -308,7 +308,7 @@ def test_numbers_of_strings():
     assert Graph.from_edges(["b", "a"], ["a", "c"]).numbers_of(["c", "a"]).tolist() == [2, 0]
 
 
-def test_numbers_of_ids_held_as_objects():
+def test_numbers_of_ids_in_other_containers():
     named = Graph.from_edges(["b", "a"], ["a", "c"])
     for ids in (
         np.array(["c", "a"], object),
@@ -326,7 +326,7 @@ def test_numbers_of_ids_held_as_objects():
 
 
 def turned(weights=None):
-    """A graph and the same stored by its in-edges, its ids with gaps."""
+    """Return a graph, and the same graph stored by its in-edges. The ids have gaps."""
     rng = np.random.default_rng(5)
     src, dst = rng.integers(0, 40, (2, 300)) * 3
     given = None if weights is None else rng.integers(0, 9, 300).astype(weights)
@@ -334,7 +334,7 @@ def turned(weights=None):
 
 
 @pytest.mark.parametrize("weights", [None, "float32", "int64"])
-def test_in_edges_alone_tell_what_out_edges_tell(weights):
+def test_a_graph_with_only_in_edges_has_the_same_properties(weights):
     g, by_heads = turned(weights)
     assert by_heads.stored_directions == ("in",)
     assert (by_heads.n, by_heads.m, by_heads.nbytes) == (g.n, g.m, g.nbytes)
@@ -350,7 +350,7 @@ def test_in_edges_alone_tell_what_out_edges_tell(weights):
 
 
 @pytest.mark.parametrize("weights", [None, "float32", "int64"])
-def test_out_edges_are_made_when_they_are_asked_for(weights):
+def test_out_edges_are_built_on_demand(weights):
     g, by_heads = turned(weights)
     np.testing.assert_array_equal(by_heads.targets, g.targets)
     assert by_heads.stored_directions == ("out", "in")
@@ -368,7 +368,7 @@ def test_an_undirected_graph_is_its_own_reverse():
     assert g.stored_directions == ("out", "in")
 
 
-def test_from_arrow_knows_columns_by_name_as_files_do(tmp_path):
+def test_from_arrow_recognizes_the_same_column_names_as_files(tmp_path):
     table = pa.table({"edge_id": [100, 101], "source": [1, 2], "target": [2, 3], "weight": [0.5, 1.5]})
     g = Graph.from_arrow(table)
     assert (g.ids.tolist(), g.weights.tolist()) == ([1, 2, 3], [0.5, 1.5])
@@ -396,8 +396,8 @@ def test_rows_of_an_undirected_graph_are_symmetric(offsets, targets, weights):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int16", "S2", "T"])
-def test_ids_of_every_type_name_vertices(tmp_path, dtype):
-    """Whether they come as int64 or strings, or as something that can be that."""
+def test_ids_of_every_type(tmp_path, dtype):
+    """Ids may have any type that converts to int64 or to strings."""
     kind = np.dtypes.StringDType() if dtype == "T" else dtype
     given = (
         np.array(["10", "20", "30"]).astype(kind) if dtype in ("S2", "T") else np.array([10, 20, 30], dtype)
@@ -407,7 +407,7 @@ def test_ids_of_every_type_name_vertices(tmp_path, dtype):
     assert graph.ids.tolist() == ids
     result = ev.bfs(graph, source=ids[0])
     assert result["distance"].tolist() == [0, 1, 2]
-    parents = [0, 0, 1]  # of strings, positions
+    parents = [0, 0, 1]  # positions, because the ids are strings
     assert result["parent"].tolist() == (parents if dtype in ("S2", "T") else [ids[p] for p in parents])
     components = ev.wcc(graph)["component"]
     assert components.tolist() == ([0] * 3 if dtype in ("S2", "T") else [10] * 3)
@@ -415,7 +415,7 @@ def test_ids_of_every_type_name_vertices(tmp_path, dtype):
     assert ev.read(tmp_path / "g.evg").ids.tolist() == ids
 
 
-def test_ids_that_are_too_large_or_no_text():
+def test_ids_that_are_too_large_or_not_ascii():
     with pytest.raises(
         ev.ArgumentError, match=r"ids: expected integers below 2\^63, found 9223372036854775808"
     ):
@@ -424,7 +424,7 @@ def test_ids_that_are_too_large_or_no_text():
         ev.Graph([0, 0], [], directed=True, ids=np.array(["é".encode()]))
 
 
-def test_ids_are_found_that_float64_cannot_tell_apart():
+def test_ids_that_are_equal_in_float64_are_distinguished():
     ids = np.array([2**53, 2**53 + 1])
     graph = ev.Graph([0, 0, 0], [], directed=True, ids=ids)
     assert graph.numbers_of(ids.astype(np.uint64)).tolist() == [0, 1]
@@ -432,7 +432,7 @@ def test_ids_are_found_that_float64_cannot_tell_apart():
         graph.numbers_of(np.array([1 << 63], np.uint64))
 
 
-# ---- what arrays may be -----------------------------------------------------------------------------
+# ---- accepted and rejected arrays -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [">i8", ">i4", ">u8", ">u4", ">i2", ">f8"])
@@ -448,7 +448,7 @@ def test_weights_of_another_byte_order():
     assert Graph.from_edges([0], [1], np.array([2.5], ">f8")).weights.tolist() == [2.5]
 
 
-def test_what_the_caller_does_with_the_arrays_later_does_not_matter():
+def test_writable_arrays_are_copied():
     offsets, targets, weights, ids = [0, 1, 1], [1], [2.0], [3, 4]
     given = np.array(offsets, np.uint64), np.array(targets, np.uint32), np.array(weights), np.array(ids)
     g = Graph(given[0], given[1], weights=given[2], ids=given[3], directed=True)
@@ -458,7 +458,7 @@ def test_what_the_caller_does_with_the_arrays_later_does_not_matter():
     assert (g.weights.tolist(), g.ids.tolist()) == (weights, ids)
 
 
-def test_arrays_that_nobody_can_write_to_are_not_copied():
+def test_read_only_arrays_are_not_copied():
     targets = np.array([1], np.uint32)
     targets.flags.writeable = False
     assert np.shares_memory(Graph([0, 1, 1], targets, directed=True).targets, targets)
@@ -478,22 +478,22 @@ def test_arrays_that_nobody_can_write_to_are_not_copied():
         ((np.array(["a", None], np.dtypes.StringDType(na_object=None)), ["a", "b"]), r"src\[1\] is missing"),
     ],
 )
-def test_arrays_that_are_refused(arguments, sentence):
+def test_arrays_that_are_rejected(arguments, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         Graph.from_edges(*arguments)
 
 
-def test_the_reverse_of_what_is_no_graph():
+def test_from_in_edges_rejects_other_objects():
     with pytest.raises(ArgumentError, match="reverse: expected a Graph, found NoneType"):
         Graph.from_in_edges(None)
 
 
-def test_negative_ids_are_refused():
+def test_negative_ids_are_rejected():
     with pytest.raises(ArgumentError, match="expected integers of at least 0, found -5 as the first"):
         Graph([0, 0, 0], [], ids=[-5, 3], directed=True)
 
 
-def test_one_column_is_not_both_ends():
+def test_one_column_cannot_be_both_ends():
     table = pa.table({"from": [1, 2], "to": [2, 3]})
     with pytest.raises(ArgumentError, match='column "to" cannot be both tail and head'):
         Graph.from_arrow(table, source="to")
@@ -501,6 +501,6 @@ def test_one_column_is_not_both_ends():
 
 
 @pytest.mark.parametrize("kind", [ev.OutOfMemoryError, ev.DeviceOutOfMemory])
-def test_errors_come_out_of_worker_processes(kind):
+def test_memory_errors_can_be_pickled(kind):
     error = pickle.loads(pickle.dumps(kind("too large", needed=3, available=2)))
     assert (type(error), str(error), error.needed, error.available) == (kind, "too large", 3, 2)

@@ -1,4 +1,4 @@
-"""One long name among many short ones: an array of Python strings instead of one width for all."""
+"""One long name among many short ones is stored in an array of Python strings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def graph():
     return ev.Graph.from_edges(NAMES[:-1], NAMES[1:])
 
 
-def test_long_names_need_memory_in_proportion(graph):
+def test_one_long_name_does_not_widen_all_names(graph):
     assert graph.ids.dtype == object
     assert graph.ids.tolist() == NAMES
     assert graph.nbytes < 1 << 20
@@ -39,7 +39,7 @@ def test_vertices_are_found_by_long_and_short_names(graph):
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".parquet", ".evg"])
-def test_long_names_come_back(graph, suffix, tmp_path, monkeypatch):
+def test_long_names_are_read_back(graph, suffix, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     ev.write(graph, tmp_path / f"g{suffix}")
     back = ev.read(tmp_path / f"g{suffix}")
@@ -49,7 +49,7 @@ def test_long_names_come_back(graph, suffix, tmp_path, monkeypatch):
     assert pickle.loads(pickle.dumps(checked)).ids.tolist() == NAMES
 
 
-def test_objects_that_are_no_strings_are_refused():
+def test_objects_that_are_not_strings_are_rejected():
     with pytest.raises(ev.ArgumentError, match="expected integers or strings, found object"):
         ev.Graph(
             np.zeros(3, np.uint64), np.zeros(0, np.uint32), ids=np.array(["a", 1], object), directed=True

@@ -15,7 +15,7 @@ NAMES = [name for name in sorted(graphs.SMALL) if name != "empty"]
 
 
 def multigraph(graph):
-    """The graph as NetworkX builds it from the stored edges."""
+    """Build the NetworkX graph of the stored edges."""
     found = (nx.MultiDiGraph if graph.directed else nx.MultiGraph)()
     found.add_nodes_from(graph.ids.tolist())
     for v, (begin, end) in enumerate(zip(graph.offsets[:-1], graph.offsets[1:], strict=True)):
@@ -28,7 +28,7 @@ def multigraph(graph):
 
 
 def edge_list(graph):
-    """The edges of a NetworkX graph in one order, with the smaller end of an undirected edge first."""
+    """Return the sorted edges of a NetworkX graph, with the smaller end of undirected edges first."""
     ends = ((u, v, str(w)) for u, v, w in graph.edges(data="weight"))
     return sorted(ends if graph.is_directed() else ((*sorted((u, v)), w) for u, v, w in ends))
 
@@ -69,14 +69,14 @@ def test_strings_weights_and_repeated_edges():
         {"source": "a", "target": "c", "weight": 0.0}
     ]
     assert graph.to_scipy().sum() == 6.5
-    assert pa.table(graph).num_rows == 4  # by Arrow's stream, as polars and DuckDB read it
+    assert pa.table(graph).num_rows == 4  # through Arrow's stream, as in Polars and DuckDB
     with pytest.raises(ev.UnknownVertexError, match="vertex d is not in the graph"):
         graph.neighbors("d")
     with pytest.raises(ev.ArgumentError, match="expected a pandas DataFrame, found list"):
         ev.Graph.from_pandas([1])
 
 
-def test_a_matrix_there_and_back():
+def test_scipy_round_trip():
     graph = ev.read("rmat:6,weights=1..9,directed")
     again = ev.Graph.from_scipy(graph.to_scipy())
     assert (again.to_scipy() != graph.to_scipy()).nnz == 0

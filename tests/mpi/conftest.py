@@ -1,4 +1,4 @@
-"""Skip tests of the launcher where it cannot start two processes, for example without a host name."""
+"""Skip the MPI tests where the launcher cannot start two processes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""PageRank on ranks, one of which kills itself: ``python -m mpi.killed_run FOLDER RESULT RANK MOMENT COUNT``.
+"""Run PageRank and kill one rank: ``python -m mpi.killed_run FOLDER RESULT RANK MOMENT COUNT``.
 
-The moment is "superstep", or a call of the threads that write checkpoints: "half" (of a shard), "fsync",
-"replace" (of a manifest) or "unlink". The rank dies at the call of this number, or soon after this superstep
-has begun.
+MOMENT is "superstep", or a call of the threads that write checkpoints: "half" (of a shard), "fsync",
+"replace" (of a manifest) or "unlink". The rank dies at call number COUNT, or soon after superstep COUNT
+begins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.system.world import current_world
 
 ITERATIONS = 12
-# Seconds of the longest part of a superstep after which a rank dies.
+# The rank dies at most this many seconds after the superstep begins.
 DELAY = 0.02
 
 
@@ -55,7 +55,7 @@ CALLS = {
 
 
 def run(folder, *, progress=None):
-    """Continue the run if there is a checkpoint, else begin it. Return the gathered result on rank 0."""
+    """Resume the run if there is a checkpoint, else start it. Return the gathered result on rank 0."""
     found = any(Path(folder).glob("*.json"))
     placed = ev.partition("rmat:8", "cpu:1", policy="random")
     checkpoint = ev.Checkpoint(folder, every="1step", resume=found)

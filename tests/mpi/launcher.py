@@ -1,4 +1,4 @@
-"""Start Python code, or the command line, on several ranks by the launcher of MPI."""
+"""Start Python code or the command line on several ranks with the MPI launcher."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TESTS = Path(__file__).parent.parent
 
 
 def usable():
-    """Whether ranks can be started at all."""
+    """Return whether a launcher and mpi4py are installed."""
     return LAUNCHER is not None and find_spec("mpi4py") is not None
 
 
@@ -26,7 +26,7 @@ def environment():
 
 
 def start(*words, **how):
-    """Start the launcher with these words, and return the process."""
+    """Start the launcher with these arguments, and return the process."""
     return subprocess.Popen(
         [LAUNCHER, *map(str, words)],
         env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how,
@@ -34,7 +34,7 @@ def start(*words, **how):
 
 
 def finish(process, timeout):
-    """Wait for a launcher, and return what happened. Kill a launcher that does not end in time."""
+    """Wait for a launcher and return its completed process. Kill the launcher after `timeout` seconds."""
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -44,20 +44,20 @@ def finish(process, timeout):
         raise AssertionError(msg) from None
     out = out.replace(
         "\x1b[0m", ""
-    )  # colorama writes it at the end of a rank whose launcher gives it a terminal
+    )  # colorama resets colours at exit if the launcher gives the rank a terminal
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def launch(*words, timeout=300):
-    """Run the launcher with these words, and return what happened."""
+    """Run the launcher with these arguments, and return its completed process."""
     return finish(start(*words), timeout)
 
 
 def mpiexec(ranks, program, *words):
-    """Run Python code on several ranks, and return what happened."""
+    """Run Python code on several ranks, and return the completed process of the launcher."""
     return launch("-n", ranks, sys.executable, "-c", program, *words)
 
 
 def evener(*words):
-    """The words that run a command on one rank."""
+    """Return the arguments that run an Evener command on one rank."""
     return [sys.executable, "-m", "evener", *map(str, words)]

@@ -1,4 +1,4 @@
-"""A rank is killed, also while it writes a checkpoint, and the run continues to the same bytes."""
+"""A run resumes to the same bytes after a rank was killed, also while the rank wrote a checkpoint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("launcher")
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """The ranks of an uninterrupted run on two ranks."""
+    """Return the PageRank values of an uninterrupted run on two ranks."""
     return on_ranks(2, tmp_path_factory.mktemp("whole"))
 
 
@@ -32,7 +32,7 @@ def start(folder, saved, *moment):
 
 
 def check_continues(folder, expected, *, other):
-    """Two ranks continue to the same bytes, and another number of ranks to the same answer."""
+    """Two ranks resume to the same bytes, and another number of ranks to the same answer."""
     shutil.copytree(folder, f"{folder}-other")
     done = start(folder, f"{folder}.npy", "-1", "never", "0")
     assert done.returncode == 0, done.stderr
@@ -40,7 +40,7 @@ def check_continues(folder, expected, *, other):
     np.testing.assert_allclose(on_ranks(other, f"{folder}-other"), expected, rtol=1e-6)
 
 
-def test_a_rank_killed_while_it_writes(tmp_path, expected):
+def test_a_rank_killed_while_it_writes_a_shard(tmp_path, expected):
     folder = tmp_path / "c"
     folder.mkdir()
     done = start(folder, tmp_path / "r.npy", "1", "half", "7")
@@ -48,7 +48,7 @@ def test_a_rank_killed_while_it_writes(tmp_path, expected):
     check_continues(folder, expected, other=3)
 
 
-# Each superstep, and each call of the threads that write checkpoints: 114 kills.
+# All supersteps, and all calls of the threads that write checkpoints: 114 kills.
 MOMENTS = {
     (0, "superstep"): range(2, 12), (0, "half"): range(1, 14), (0, "fsync"): range(1, 36),
     (0, "replace"): range(1, 12), (0, "unlink"): range(1, 10), (1, "superstep"): range(2, 12),
@@ -57,7 +57,7 @@ MOMENTS = {
 
 
 def chosen(counts):
-    """Two moments of a kind, or with EVENER_ALL_KILLS=1 all of them, which takes ten minutes."""
+    """Return two moments of each kind, or all with EVENER_ALL_KILLS=1 (ten minutes)."""
     return counts if os.environ.get("EVENER_ALL_KILLS") == "1" else [counts[1], counts[-2]]
 
 

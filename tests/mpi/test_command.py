@@ -1,4 +1,4 @@
-"""The command line on the ranks of an MPI launcher: who prints, what is written, and how it ends."""
+"""The command line on ranks of an MPI launcher: output, files and exit status."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from mpi.launcher import evener, finish, launch, start
 pytestmark = pytest.mark.usefixtures("launcher")
 
 
-def test_run_with_other_elements_on_each_rank(tmp_path):
-    """One result and one report of all ranks; each rank writes its part."""
+def test_run_with_different_elements_on_each_rank(tmp_path):
+    """All ranks give one result and one report; each rank writes its part of the table."""
     words = ["run", "pagerank", "rmat:8", "--verify", "--json", "-o", f"{tmp_path}/ranks/"]
     words += ["--report", tmp_path / "run.html"]
     done = launch(
@@ -54,7 +54,7 @@ def test_an_error_of_all_ranks_is_printed_once(words, sentence):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_ranks_with_other_arguments_or_files(tmp_path):
+def test_ranks_with_different_arguments_or_files(tmp_path):
     done = launch("-n", 1, *evener("run", "bfs", "rmat:5"), ":", "-n", 1, *evener("run", "bfs", "rmat:6"))
     assert done.returncode == 2
     assert done.stderr.startswith(
@@ -108,7 +108,7 @@ if current_world().rank == 0:
 
 
 def started(iterations):
-    """A run, and the process of rank 1, once the run has done 200 iterations."""
+    """Start a run, and return it and the process id of rank 1 after 200 iterations."""
     job = start("-n", 2, sys.executable, "-c", STEADY, iterations)
     return job, int(job.stdout.readline())
 

@@ -1,4 +1,4 @@
-"""A graph that each rank reads a part of has the partitions, and gives the answers, of one process."""
+"""Ranks that each read a part of a graph get the partitions and the answers of one process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def assert_same_edges(one, other):
 
 
 def assert_same_partitions(found, expected):
-    """The same vertices, mirrors, degrees and edges in each partition."""
+    """Check that partitions have equal vertices, mirrors, degrees and edges."""
     assert [p.index for p in found] == [p.index for p in expected]
     for one, other in zip(found, expected, strict=True):
         for name in ("vertices", "mirror_bounds", "out_degree", "connected"):
@@ -35,7 +35,7 @@ def assert_same_partitions(found, expected):
 
 
 def check(source, ranks, *, on="cpu:1", reading=None, **how):
-    """Place a source on ranks that read parts, and on one process with as many elements."""
+    """Compare the partitions of ranks that read parts with those of one process with as many elements."""
     reading = reading or {}
     expected = ev.partition(ev.read(source, **reading), [*on.split(",")] * ranks, **how)
     graph = expected.graph
@@ -68,7 +68,7 @@ def test_generators(spec, ranks):
 
 @pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR", "hash", "lpt"])
 def test_policies_of_degrees(policy):
-    """Ranks that hold parts choose the owners that ranks with the whole graph choose."""
+    """Ranks with parts of the graph choose the same owners as ranks with the whole graph."""
     spec, how = "rmat:7,directed", {"on": "cpu:1,cpu:1", "policy": policy, "seed": 2}
     graph = ev.read(spec)
     whole = run_ranks(2, lambda _: ev.partition(graph, **how).partitions)
@@ -77,7 +77,7 @@ def test_policies_of_degrees(policy):
         assert_same_partitions(found, expected)
 
 
-def test_policies_of_edges_are_refused():
+def test_policies_that_need_all_edges_are_rejected():
     def run(_):
         sentence = "ldg needs all edges of the graph, and each rank knows only .*; use one of C-PG, "
         with pytest.raises(ev.ArgumentError, match=sentence):
@@ -87,7 +87,7 @@ def test_policies_of_edges_are_refused():
 
 
 def check_answers(source, graph):
-    """All algorithms on parts of a graph, and on a path or spec without a call of partition."""
+    """Check all algorithms on a distributed graph, and on its path or spec."""
     truth = Truth(graph, int(graph.out_degree().argmax()))
     jumps = {int(graph.ids[3]): 2.0, int(graph.ids[-1]): 1.0}
     expected = ev.pagerank(graph, personalization=jumps)["rank"]
@@ -119,8 +119,8 @@ def test_answers_with_ids(tmp_path):
     check_answers(str(tmp_path / "g.txt"), graph)
 
 
-def test_rows_come_in_rounds(monkeypatch):
-    """With little memory for a round, a rank gets its rows in several rounds, and edges in many chunks."""
+def test_rows_are_exchanged_in_rounds(monkeypatch):
+    """With little memory per round, ranks exchange rows in several rounds and edges in many chunks."""
     monkeypatch.setattr(ROWS, "_MIN_CHUNK", 1 << 7)
     monkeypatch.setattr(ROWS, "_ROUND_BYTES", 1 << 10)
     check("rmat:9,directed,weights=real", 3)
@@ -146,7 +146,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_text(tmp_path, name):
-    """Lines over the borders of parts, and more ranks than lines."""
+    """Lines may cross the borders of parts, and there may be more ranks than lines."""
     file = tmp_path / "g.txt"
     file.write_bytes(TEXTS[name])
     for ranks in (1, 3, 4):
@@ -192,7 +192,7 @@ def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):
         ("rmat:33", r"expected at most 4,294,967,294 vertices \(2\^32 - 2\), found 8,589,934,592"),
     ],
 )
-def test_what_ranks_cannot_read_together(tmp_path, name, sentence):
+def test_sources_that_ranks_cannot_read_in_parts(tmp_path, name, sentence):
     file = name if ":" in name else str(tmp_path / name)
     if name.startswith("g."):
         ev.write(ev.read("rmat:4"), file)
@@ -208,7 +208,7 @@ def test_what_ranks_cannot_read_together(tmp_path, name, sentence):
     "options", [{}, {"directed": True, "weighted": False}, {"self_loops": "drop", "duplicates": "drop"}]
 )
 def test_containers(tmp_path, options):
-    """Custom ids, and directed and undirected rows."""
+    """Containers may have custom ids, and directed or undirected rows."""
     ends = np.random.default_rng(3).integers(0, 90, (2, 500)) * 7
     for directed in (True, False):
         file = tmp_path / "g.evg"
@@ -233,7 +233,7 @@ def test_string_ids_of_a_container(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".parquet", ".properties"])
 def test_tables_and_graphalytics(tmp_path, suffix):
-    """Custom ids and vertices without edges; then ids 0 to n-1, of a directed graph with weights."""
+    """Graphs may have custom ids and vertices without edges, or ids 0 to n-1, directions and weights."""
     ends = np.random.default_rng(3).integers(0, 90, (2, 300)) * 7
     graph = ev.Graph.from_edges(*ends, directed=False, duplicates="drop")
     rows = (graph.offsets, graph.targets)

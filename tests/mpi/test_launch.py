@@ -1,4 +1,4 @@
-"""Ranks that a function starts from a notebook or a script."""
+"""`evener.launch` starts ranks from a notebook or a script."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from evener.system.world import current_world
 pytestmark = pytest.mark.usefixtures("launcher")
 
 
-def test_a_function_of_a_notebook_runs_on_all_ranks(capfd):
-    """A nested function cannot be imported, so it is sent by value, with its variables and the module."""
+def test_a_nested_function_runs_on_all_ranks(capfd):
+    """Ranks cannot import a nested function, so it is sent by value with its variables and modules."""
     scale = np.array([10.0])
 
     def scaled_sum(more):
@@ -32,7 +32,7 @@ def test_a_function_of_a_notebook_runs_on_all_ranks(capfd):
     assert sorted(capfd.readouterr().out.splitlines()) == ["rank 0", "rank 1"]
 
 
-def test_the_error_of_a_rank_is_raised_here():
+def test_the_error_of_a_rank_is_raised_by_the_caller():
     def fail():
         if current_world().rank == 1:
             raise ev.ArgumentError("no such thing")
@@ -47,7 +47,7 @@ def test_an_interrupt_ends_the_ranks():
         time.sleep(120)
 
     begin = time.monotonic()
-    # A process in the background of a shell ignores the signal.
+    # A background process of a shell ignores SIGINT by default.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -59,19 +59,19 @@ def test_an_interrupt_ends_the_ranks():
 
 
 @pytest.mark.parametrize("ranks", [0, 2.0, True, "2"])
-def test_a_number_of_ranks_is_needed(ranks):
+def test_invalid_numbers_of_ranks(ranks):
     with pytest.raises(ev.ArgumentError, match="ranks=: expected a number of ranks of at least 1"):
         ev.launch(print, ranks=ranks)
 
 
-def test_a_function_and_a_list_of_arguments_are_needed():
+def test_invalid_functions_and_arguments():
     with pytest.raises(ev.ArgumentError, match="expected a function as the first argument, found str"):
         ev.launch("print", ranks=2)
     with pytest.raises(ev.ArgumentError, match=r"expected a list of .* a string; write args=\['grid:2x2'\]"):
         ev.launch(print, ranks=2, args="grid:2x2")
 
 
-def test_a_rank_starts_no_ranks(monkeypatch):
+def test_a_rank_cannot_start_ranks(monkeypatch):
     monkeypatch.setenv("PMI_SIZE", "2")
     with pytest.raises(ev.MpiError, match="this process is a rank of an MPI job already"):
         ev.launch(print, ranks=2)

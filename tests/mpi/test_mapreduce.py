@@ -1,4 +1,4 @@
-"""MapReduce on real MPI ranks: records cross processes in chunks, and rows are those of NumPy."""
+"""MapReduce on MPI ranks: processes exchange records in chunks, and rows equal NumPy's."""
 
 from __future__ import annotations
 

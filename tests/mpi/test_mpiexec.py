@@ -55,7 +55,7 @@ else:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_parts_of_a_file(tmp_path, ranks):
-    """Each rank reads a part, and all ranks raise the error of one of them."""
+    """Each rank reads a part, and all ranks raise the error of one rank."""
     ev.write(ev.read("rmat:8,directed,weights=real"), tmp_path / "g.txt")
     (tmp_path / "h.txt").write_text("0 1\n" * 300 + "2 x\n")
     done = mpiexec(ranks, PARTS, str(tmp_path / "g.txt"), str(tmp_path / "h.txt"))
@@ -86,7 +86,7 @@ def test_messages_and_reductions():
     assert done.returncode == 0, done.stderr
 
 
-def test_an_error_of_one_rank_ends_all():
+def test_an_error_of_one_rank_ends_all_ranks():
     program = """
 from evener.system.world import current_world
 world = current_world()
@@ -130,5 +130,5 @@ def test_ranks_with_the_same_error_print_it_once():
     done = mpiexec(3, TWO_FAIL)
     assert done.returncode != 0
     assert done.stderr.count("MemoryError: no memory on this host") == 1
-    # A rank that fails seconds later is not named.
+    # The message omits a rank that fails seconds later.
     assert done.stderr.startswith(("ranks 1 and 2 of 3 failed:\nTraceback", "rank 1 of 3", "rank 2 of 3"))

@@ -1,4 +1,4 @@
-"""Several ranks, as threads: the answers are those of the reference, whatever the number of ranks."""
+"""Ranks that run as threads give the answers of the reference for any number of ranks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_five_algorithms(name, split, directed):
 
 @pytest.mark.parametrize("policy", policy_names())
 def test_every_policy(policy):
-    """Of every family, on two elements of each of two to four ranks."""
+    """Every policy works with two elements on each of two to four ranks."""
     if policy == "metis":
         pytest.importorskip("pymetis")
     ranks = 2 + policy_names().index(policy) % 3
@@ -34,7 +34,7 @@ def test_every_policy(policy):
     run_ranks(ranks, lambda _: truth.check(on="cpu:1,cpu:1", policy=policy, alpha=0.3))
 
 
-def test_ranks_may_have_other_elements():
+def test_ranks_may_have_different_elements():
     truth = truth_of(graphs.SMALL["rmat"](), directed=True)
     run_ranks(3, lambda world: truth.check(on=["cpu:1"] * (world.rank + 1)))
 
@@ -70,7 +70,7 @@ def test_ranks_with_different_graphs():
 
 
 def test_each_rank_gets_the_values_of_its_block():
-    """In id order, and ids in place of numbers; with more ranks than vertices, some blocks are empty."""
+    """Values are in id order, and parents are ids. Some blocks are empty if ranks outnumber vertices."""
     graph = ev.Graph.from_edges([10, 20, 30, 40], [20, 30, 10, 50], directed=False)
 
     def search(_):
@@ -83,7 +83,7 @@ def test_each_rank_gets_the_values_of_its_block():
 
 @pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR"])
 def test_ranks_are_the_machines_of_a_comparison(policy):
-    """The parts of two ranks are those that `compare_policies` counts for two machines."""
+    """Two ranks have the partition sizes that `compare_policies` gives for two machines."""
     graph = ev.read("rmat:8")
 
     def place(_):

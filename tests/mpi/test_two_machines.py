@@ -1,4 +1,4 @@
-"""Two network namespaces as two machines: one job over TCP, and the job after one of them is cut off."""
+"""Two network namespaces act as two machines: a job over TCP, and a job that loses a machine."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from mpi import launcher
 
 ADDRESSES = {"evener-a": "10.77.0.1", "evener-b": "10.77.0.2"}
-# In place of ssh: enters the namespace of an address. Ends, as ssh does with ServerAliveInterval, when the
-# link is down.
+# This script replaces ssh: it enters the namespace of an address. When the link is down, it ends, as ssh does
+# with ServerAliveInterval.
 ENTER = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1; shift
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("launcher")
 
 @pytest.fixture
 def machines(tmp_path):
-    """The words of a launcher that starts one rank in each of two namespaces, joined by a link."""
+    """Return launcher arguments that start one rank in each of two linked namespaces."""
     if os.geteuid() or shutil.which("ip") is None:
         pytest.skip("network namespaces need root and iproute2")
     remove()
@@ -60,10 +60,10 @@ def machines(tmp_path):
             ip("-n", name, "address", "add", f"{address}/24", "dev", "link0")
             for device in ("lo", "link0"):
                 ip("-n", name, "link", "set", device, "up")
-        time.sleep(2)  # the link comes up
+        time.sleep(2)  # until the link is up
     except subprocess.CalledProcessError as error:
         remove()
-        pytest.skip(f"network namespaces cannot be made here: {error.stderr.strip()}")
+        pytest.skip(f"network namespaces cannot be created here: {error.stderr.strip()}")
     enter = tmp_path / "enter"
     enter.write_text(ENTER)
     enter.chmod(0o755)
@@ -73,12 +73,12 @@ def machines(tmp_path):
 
 
 def received():
-    """The bytes that the first machine has received."""
+    """Return the number of bytes that the first machine has received."""
     return int(ip("-n", "evener-a", "-s", "link", "show", "dev", "link0").stdout.split("RX:")[1].split()[6])
 
 
 def job(machines, monkeypatch, *words):
-    """Start a command on both machines. MPI must not use the memory that they share."""
+    """Start a command on both machines. MPI must use TCP instead of their shared memory."""
     monkeypatch.setenv("UCX_TLS", "tcp")
     mpiexec, *own = [launcher.LAUNCHER, *machines, "-n", 2, *launcher.evener(*words)]
     monkeypatch.setattr(launcher, "LAUNCHER", shutil.which("ip"))
@@ -95,8 +95,8 @@ def test_a_job_over_tcp(machines, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_machine_that_is_cut_off(machines, monkeypatch):
-    """The job ends with a message when the kernel's probes have had no answer."""
+def test_a_machine_that_loses_its_network(machines, monkeypatch):
+    """The job ends with a message when the kernel's keepalive probes get no answer."""
     words = ("run", "pagerank", "rmat:12", "--on", "cpu:1", "--tol", 0, "--max-iter", 10**7)
     process = job(machines, monkeypatch, *words)
     assert "superstep" in process.stderr.readline()

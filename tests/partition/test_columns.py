@@ -1,6 +1,6 @@
-"""Edges in blocks of columns: every edge in one place, the same ranks, and only where it pays.
+"""Column blocks contain every edge once, give the same PageRank, and are built only if they pay off.
 
-CPU twins of the GPU's kernels build and use the blocks here, on elements that pretend to have a GPU's tables.
+CPU twins of the GPU kernels build and use the blocks, on CPU elements that imitate the tables of a GPU.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLENTY = 1 << 40
 
 
 class Tabled(CpuElement):
-    """A CPU element with tables, and memory to spare."""
+    """A CPU element with tables and enough memory."""
 
     table_columns = COLUMNS
 
@@ -38,13 +38,13 @@ class Tabled(CpuElement):
 
 @pytest.fixture(autouse=True)
 def twins(monkeypatch):
-    """CPU elements run the twins of kernels that only GPUs have."""
+    """Let CPU elements run the twins of GPU-only kernels."""
     find_kernels_of_gpus(monkeypatch)
 
 
 @pytest.fixture
 def eager(monkeypatch):
-    """Blocks are worth it on small graphs as well."""
+    """Lower the thresholds, so that small graphs get blocks."""
     monkeypatch.setattr(placing, "MIN_EDGES", 1)
     monkeypatch.setattr(placing, "MIN_TILE_EDGES", 3)
     monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 1)
@@ -52,8 +52,8 @@ def eager(monkeypatch):
 
 
 @pytest.fixture
-def tables(monkeypatch, eager):  # noqa: ARG001 - for what it does
-    """CPU elements have tables."""
+def tables(monkeypatch, eager):  # noqa: ARG001 - the fixture lowers thresholds
+    """Give CPU elements tables, and lower the thresholds."""
     monkeypatch.setattr(CpuElement, "table_columns", COLUMNS, raising=False)
     monkeypatch.setattr(CpuElement, "room_after", lambda *_: PLENTY)
 
@@ -63,7 +63,7 @@ def star(n):
 
 
 def several(n):
-    """Many edges between the same vertices, others with none, and rows without edges between those with."""
+    """Return a graph with many parallel edges, and with empty rows between other rows."""
     rng = np.random.default_rng(n)
     tails, heads = rng.integers(0, n, (2, 40 * n)) ** 2 // n
     return ev.Graph.from_edges(tails, 3 * heads, directed=True, n=4 * n)
@@ -91,7 +91,7 @@ def built(graph):
 
 
 def edges_of(made, items, tile, *, columns_of_words):
-    """Row and target of each edge of some items, as they are laid out."""
+    """Return the row and the target of each edge of the items, in storage order."""
     found = []
     for i, t in enumerate(tile):
         rows = LANES // int(made.tile_width[t])
@@ -110,13 +110,13 @@ def edges_of(made, items, tile, *, columns_of_words):
 
 
 def tiles_of(made, items):
-    """The tile of each item, by where its sums go."""
+    """Return the tile of each item, found by the position of its sums."""
     return np.searchsorted(made.tile_places, items.places, side="right") - 1
 
 
 @every_layout
 @pytest.mark.usefixtures("eager")
-def test_every_edge_lies_in_one_place(name):
+def test_every_edge_is_stored_once(name):
     partition, made = built(GRAPHS[name]())
     block = np.repeat(np.arange(len(made.block_items) - 1), np.diff(made.block_items.astype(int)))
 
@@ -137,7 +137,7 @@ def test_every_edge_lies_in_one_place(name):
 
 @every_layout
 @pytest.mark.usefixtures("eager")
-def test_sums_have_places_of_their_own(name):
+def test_sums_have_distinct_places(name):
     _, made = built(GRAPHS[name]())
     begin = np.concatenate([made.local.places, made.remainder.places]).astype(int)
     rows = LANES // np.concatenate([made.local.width, made.remainder.width]).astype(int)
@@ -145,7 +145,7 @@ def test_sums_have_places_of_their_own(name):
     assert len(np.unique(taken)) == len(taken)
     assert taken.max() < len(made.partial) == made.tile_places[-1]
     assert (made.tile_places % PLACES == 0).all()
-    # Every row of every tile, and no row twice.
+    # The tiles cover every row once.
     covered = [np.arange(r, r + LANES // w) for r, w in zip(made.tile_row, made.tile_width, strict=True)]
     owned = len(made.tile_row) and int(np.concatenate(covered).max()) + 1
     assert len(np.concatenate(covered)) == owned
@@ -154,7 +154,7 @@ def test_sums_have_places_of_their_own(name):
 @pytest.mark.parametrize("on", [1, 3], ids="{} elements".format)
 @every_graph
 @pytest.mark.usefixtures("tables")
-def test_ranks_are_those_of_the_reference(name, on):
+def test_ranks_equal_the_reference(name, on):
     graph = GRAPHS[name]()
     expected = reference.pagerank(graph, iterations=12)
     for policy in ("random", "high", "low"):
@@ -166,7 +166,7 @@ def test_ranks_are_those_of_the_reference(name, on):
 
 
 @pytest.mark.usefixtures("tables")
-def test_some_elements_have_tables_and_others_none(monkeypatch):
+def test_only_some_elements_have_tables(monkeypatch):
     graph = GRAPHS["rmat"]()
     monkeypatch.setattr(
         CpuElement, "table_columns", property(lambda self: COLUMNS * (self.name == "cpu:2")), raising=False
@@ -190,8 +190,8 @@ def test_personalized_ranks():
 
 
 @pytest.mark.usefixtures("tables")
-def test_an_element_with_memory_of_its_own(monkeypatch):
-    """The host neither reads nor writes there but by copies."""
+def test_an_element_with_separate_memory(monkeypatch):
+    """The host accesses the memory only by copies, which `ApartElement` checks."""
     monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", parse_apart)
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
@@ -200,7 +200,7 @@ def test_an_element_with_memory_of_its_own(monkeypatch):
 
 
 @pytest.mark.usefixtures("tables")
-def test_it_is_made_once_for_a_placement(monkeypatch):
+def test_blocks_are_built_once_per_placement(monkeypatch):
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cpu:1")
     made = []
@@ -214,26 +214,26 @@ def test_it_is_made_once_for_a_placement(monkeypatch):
 
 
 @pytest.mark.usefixtures("tables")
-def test_none_for_ranks_in_float64():
+def test_no_blocks_for_float64():
     pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
     ev.pagerank(pg, dtype="float64", tol=0, max_iter=2)
     assert pg.partitions[0].in_.derived == {}
 
 
 @pytest.mark.usefixtures("eager")
-def test_none_on_an_element_without_tables():
+def test_no_blocks_on_an_element_without_tables():
     pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
     assert placing.column_blocks_of(pg.partitions[0], pg.elements[0]) is None
 
 
-def test_none_of_a_small_graph():
+def test_no_blocks_for_a_small_graph():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is None
     assert partition.in_.derived == {}
 
 
 @pytest.mark.usefixtures("eager")
-def test_edges_enough_to_be_worth_it(monkeypatch):
+def test_blocks_need_a_minimum_of_edges(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     monkeypatch.setattr(placing, "MIN_EDGES", partition.in_.count + 1)
     assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is None
@@ -242,8 +242,8 @@ def test_edges_enough_to_be_worth_it(monkeypatch):
 
 
 @pytest.mark.usefixtures("tables")
-def test_none_where_room_is_lost_while_they_are_made(monkeypatch):
-    """Another process may take the memory meanwhile, and free it before the next run."""
+def test_no_blocks_if_an_allocation_fails(monkeypatch):
+    """Another process may use the memory for a while, so the next run tries again."""
     graph = GRAPHS["rmat"]()
     pg = ev.partition(graph, on="cpu:1")
     array = CpuElement.allocate
@@ -262,7 +262,7 @@ def test_none_where_room_is_lost_while_they_are_made(monkeypatch):
 
 
 @pytest.mark.usefixtures("tables")
-def test_none_where_edges_are_the_hosts():
+def test_no_blocks_for_edges_in_host_memory():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
 
     class Mapped:
@@ -278,14 +278,14 @@ def test_none_where_edges_are_the_hosts():
 
 
 @pytest.mark.usefixtures("eager")
-def test_none_where_most_edges_are_far(monkeypatch):
+def test_no_blocks_if_most_edges_are_in_the_remainder(monkeypatch):
     monkeypatch.setattr(placing, "MIN_TILE_EDGES", 1 << 20)
     assert built(GRAPHS["rmat"]())[1] is None
 
 
 @pytest.mark.usefixtures("eager")
-def test_at_most_half_of_the_edges_are_far(monkeypatch):
-    """The more edges of a tile make a block near, the fewer are, until there are no blocks."""
+def test_at_most_half_of_the_edges_are_in_the_remainder(monkeypatch):
+    """A larger `MIN_TILE_EDGES` moves edges to the remainder, until no blocks are built."""
     (partition,) = ev.partition(GRAPHS["rmat"](), on="cpu:1", directions="in").partitions
     rest = []
     for fewest in (3, 100, 400, 600):
@@ -297,9 +297,9 @@ def test_at_most_half_of_the_edges_are_far(monkeypatch):
 
 
 @pytest.mark.usefixtures("eager")
-def test_columns_beyond_the_blocks_that_are_looked_at_are_far(monkeypatch):
+def test_columns_after_the_last_block_are_in_the_remainder(monkeypatch):
     monkeypatch.setattr(placing, "_MAX_BLOCKS", 14)
-    graph = GRAPHS["rmat"]()  # of 16 blocks
+    graph = GRAPHS["rmat"]()  # has columns for 16 blocks
     partition, made = built(graph)
     assert len(made.block_items) == 14 + 1
     targets = made.remainder.words[made.remainder.words != NO_TARGET]
@@ -309,20 +309,20 @@ def test_columns_beyond_the_blocks_that_are_looked_at_are_far(monkeypatch):
 
 
 @pytest.mark.usefixtures("eager")
-def test_none_with_an_item_that_would_take_long(monkeypatch):
+def test_no_blocks_with_an_item_of_too_many_steps(monkeypatch):
     assert built(GRAPHS["rmat"]())[1] is not None
     monkeypatch.setattr(placing, "_MAX_ITEM_STEPS", 3)
     assert built(GRAPHS["rmat"]())[1] is None
 
 
 @pytest.mark.usefixtures("eager")
-def test_none_with_more_work_than_can_be_counted(monkeypatch):
+def test_no_blocks_with_too_many_steps_in_total(monkeypatch):
     monkeypatch.setattr(placing, "_MAX_STEPS", 1000)
     assert built(GRAPHS["rmat"]())[1] is None
 
 
 @pytest.mark.usefixtures("eager")
-def test_blocks_that_few_tiles_use_are_far(monkeypatch):
+def test_blocks_that_few_tiles_use_are_in_the_remainder(monkeypatch):
     _, all_near = built(GRAPHS["rmat"]())
     monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 60)
     _, some_near = built(GRAPHS["rmat"]())
@@ -332,28 +332,28 @@ def test_blocks_that_few_tiles_use_are_far(monkeypatch):
 
 
 @pytest.mark.usefixtures("eager")
-def test_it_takes_what_it_says_and_no_more_than_there_is():
+def test_blocks_need_at_most_the_estimated_bytes():
     partition, made = built(GRAPHS["rmat"]())
     arrays = [made.tile_row, made.tile_width, made.tile_places, made.partial]
     for items in (made.local, made.remainder):
         arrays += [items.width, items.starts, items.ends, items.order, items.places, items.words]
     kept = sum(array.nbytes for array in arrays)
-    said = column_block_bytes(
+    estimate = column_block_bytes(
         len(made.tile_row),
         len(made.block_items) - 1,
         len(made.local.width) + len(made.remainder.width),
         (len(made.local.words) + len(made.remainder.words)) // PLACES,
         len(made.partial),
     )
-    assert kept <= said <= 1.25 * kept
+    assert kept <= estimate <= 1.25 * kept
     element = Tabled("tabled", 1)
-    assert placing.build_column_blocks(partition, element, COLUMNS, said) is not None
-    assert placing.build_column_blocks(partition, element, COLUMNS, said - 1) is None
+    assert placing.build_column_blocks(partition, element, COLUMNS, estimate) is not None
+    assert placing.build_column_blocks(partition, element, COLUMNS, estimate - 1) is None
     assert placing.build_column_blocks(partition, element, COLUMNS, 2 * partition.in_.count) is None
 
 
 @pytest.mark.usefixtures("tables")
-def test_what_runs_on_the_partition_keeps_its_room(monkeypatch):
+def test_blocks_leave_room_for_runs(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     asked = []
     monkeypatch.setattr(CpuElement, "room_after", lambda _, taken: asked.append(taken) or 0)
@@ -361,15 +361,15 @@ def test_what_runs_on_the_partition_keeps_its_room(monkeypatch):
     assert asked == [partition.nbytes]
 
 
-def test_what_is_left_for_edges_a_second_time():
-    """Names, degrees and offsets are in memory and are not counted twice: 16 bytes a vertex, 4 a mirror."""
+def test_room_for_blocks():
+    """Ids, degrees and offsets are already allocated: 16 bytes per vertex and 4 per mirror."""
     pg = ev.partition(GRAPHS["rmat"](), on=["cpu:1"] * 2, policy="high", alpha=0.3)
     own, other = pg.partitions
-    elsewhere = pg.mirrors_of(0)
-    assert elsewhere == other.mirrors != own.mirrors > 0
-    beside = bytes_excluding_edges(own.owned, own.mirrors, elsewhere, own.stored_edges, directions=1)
-    there = 16 * own.owned + 8 + 4 * own.mirrors
-    assert placing.spare(own, Tabled("tabled", 1), elsewhere) == PLENTY - own.nbytes - beside + there
+    remote_mirrors = pg.mirrors_of(0)
+    assert remote_mirrors == other.mirrors != own.mirrors > 0
+    fixed = bytes_excluding_edges(own.owned, own.mirrors, remote_mirrors, own.stored_edges, directions=1)
+    allocated = 16 * own.owned + 8 + 4 * own.mirrors
+    assert placing.spare(own, Tabled("tabled", 1), remote_mirrors) == PLENTY - own.nbytes - fixed + allocated
 
 
 @pytest.mark.parametrize(
@@ -383,8 +383,8 @@ def test_two_columns_share_a_word(low, high):
 @pytest.mark.parametrize(
     ("shared", "columns"), [(232448, 49152), (166912, 32768), (101376, 16384), (1 << 30, 64512)]
 )
-def test_what_fits_in_a_table(shared, columns):
-    """On an H200, an A100, and others; columns are numbered in 16 bits, and one number stands for none."""
+def test_columns_that_fit_in_a_table(shared, columns):
+    """The cases are an H200, an A100 and others. Columns have 16-bit numbers, and one number means none."""
     loader = ModuleCache.__new__(ModuleCache)
     loader._max_shared = shared
     assert loader.table_columns == columns
@@ -392,8 +392,8 @@ def test_what_fits_in_a_table(shared, columns):
 
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize("policy", ["high", "low"])
-def test_rows_ascend_where_there_are_tables(policy):
-    """Building blocks bisects the rows, so they must be sorted. Without tables, rows begin with hubs."""
+def test_rows_are_sorted_on_elements_with_tables(policy):
+    """Building blocks bisects the rows, so rows must be sorted. Without tables, rows begin with hubs."""
     for p in ev.partition(GRAPHS["rmat"](), on=["cpu:1"] * 3, policy=policy).partitions:
         assert p.mirrors > 0
         for row in np.split(p.in_.targets.astype(int), p.in_.offsets[1:-1].astype(int)):

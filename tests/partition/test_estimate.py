@@ -1,4 +1,4 @@
-"""The share of each element before a graph is placed, and the placement that an error suggests."""
+"""Estimated shares of elements before placement, and placements suggested by errors."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_stored_directions_bytes_and_edges_of_a_graph(weights, directed, directi
 
 
 @pytest.mark.parametrize(("directions", "prefixes"), [(1, (0, 1, 3, 3)), (2, (0, 1, 2, 2))])
-def test_prefixes_are_of_rows_that_are_long_in_their_direction(directions, prefixes):
-    """Two vertices of 16 edges in all directions, one of 8, four of 7."""
+def test_only_long_rows_have_prefixes(directions, prefixes):
+    """Two vertices have 16 edges, one has 8, and four have 7."""
     degrees = Degrees.of(np.array([16, 16, 8, 7, 7, 7, 7], np.uint64))
     rows = GraphSizes(degrees, directions, 4).rows(degrees.count.astype(float))
     assert tuple(rows.prefixes_of(edges) for edges in (0, 16, 40, 68)) == prefixes
@@ -48,7 +48,7 @@ def test_prefixes_are_of_rows_that_are_long_in_their_direction(directions, prefi
     [("rmat:14", "both"), ("rmat:14,directed", "both"), ("rmat:14,directed", "out"), ("uniform:12", "both")],
 )
 @pytest.mark.parametrize("fits", [0.03, 0.125, 0.5])
-def test_edges_without_room_are_those_of_the_placed_graph(spec, directions, fits):
+def test_estimated_host_edges_equal_those_of_the_placed_graph(spec, directions, fits):
     graph = ev.read(spec)
     stored = graph.m * (1 + (graph.directed and directions == "both"))
     least = bytes_excluding_edges(graph.n, 0, 0, stored, directions=1 + (stored > graph.m))
@@ -63,8 +63,8 @@ def test_edges_without_room_are_those_of_the_placed_graph(spec, directions, fits
     ("spec", "directions", "edge_bytes"),
     [("rmat:10", 1, 4), ("rmat:10,weights=1..255", 1, 8), ("rmat:10,directed,weights=1..255", 2, 8)],
 )
-def test_edges_lie_on_the_gpu_as_far_as_there_is_room(spec, directions, edge_bytes):
-    """By hand: first everything but edges, then prefixes of 16 bytes in half of the rest, then edges."""
+def test_the_gpu_holds_as_many_edges_as_fit(spec, directions, edge_bytes):
+    """The room is first for everything except edges. Then prefixes get at most half, and edges the rest."""
     graph = ev.read(spec)
     stored = directions * graph.m
     least = bytes_excluding_edges(graph.n, 0, 0, stored, directions=directions)
@@ -86,7 +86,7 @@ def test_edges_lie_on_the_gpu_as_far_as_there_is_room(spec, directions, edge_byt
         placed(least - 1)
 
 
-def test_a_gpu_that_is_named_twice_has_its_room_once():
+def test_a_gpu_named_twice_has_its_room_once():
     graph = ev.read("rmat:14")
     sizes = GraphSizes.of(graph)
 
@@ -116,7 +116,7 @@ def gpu(monkeypatch):
 
 
 def suggestion(error):
-    """The elements, policy and alpha that an error suggests."""
+    """Return the elements, policy and alpha that an error suggests."""
     on, policy, alpha = str(error.value).rpartition("; it fits with ")[2].split(", ")
     return on.split('"')[1], policy.split('"')[1], float(alpha.removeprefix("alpha="))
 
@@ -139,8 +139,8 @@ def test_the_suggested_placement_fits(directions):
 
 
 @pytest.mark.usefixtures("gpu")
-def test_the_suggestion_is_for_the_directions_that_are_followed():
-    """PageRank follows one direction, so a GPU has room for more of its edges."""
+def test_the_suggestion_depends_on_the_directions_of_the_algorithm():
+    """PageRank stores one direction, so the GPU has room for more edges."""
     graph = ev.read("rmat:14,directed")
     given = bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1) // 2
     alphas = []
@@ -161,7 +161,7 @@ def test_the_command_line_suggests_its_own_options(evener):
 
 
 @pytest.mark.usefixtures("gpu")
-def test_a_gpu_that_is_named_twice_is_suggested_by_its_name(monkeypatch):
+def test_a_gpu_named_twice_is_suggested_by_its_name(monkeypatch):
     graph = ev.read("rmat:10")
     monkeypatch.setattr(FakeGpu, "free", bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1) // 3)
     with pytest.raises(DeviceOutOfMemory) as caught:
@@ -170,7 +170,7 @@ def test_a_gpu_that_is_named_twice_is_suggested_by_its_name(monkeypatch):
 
 
 @pytest.mark.usefixtures("gpu")
-def test_the_cpu_is_suggested_where_nothing_fits_a_gpu(monkeypatch):
+def test_the_cpu_is_suggested_if_nothing_fits_on_the_gpu(monkeypatch):
     monkeypatch.setattr(FakeGpu, "free", 1024)
     with pytest.raises(DeviceOutOfMemory, match=r'; it fits with on="cpu"$'):
         ev.wcc(ev.read("rmat:10"), on="cuda:0")
@@ -205,13 +205,13 @@ def test_partitions_of_one_gpu_share_its_memory(monkeypatch, part):
 
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize("directed", [True, False])
-def test_a_vertex_with_more_in_edges_than_a_gpu_counts_is_refused(monkeypatch, directed):
+def test_too_many_in_edges_of_a_vertex_for_a_gpu(monkeypatch, directed):
     star = ev.Graph.from_edges(np.arange(1, 40), np.zeros(39, int), directed=directed)
     monkeypatch.setattr(PLACEMENT, "MAX_GPU_IN_DEGREE", 39)
     ev.partition(star, "cuda:0")
     monkeypatch.setattr(PLACEMENT, "MAX_GPU_IN_DEGREE", 38)
-    said = r"expected at most 38 in-edges of a vertex on cuda:0, found 39; "
-    with pytest.raises(ev.ArgumentError, match=said):
+    message = r"expected at most 38 in-edges of a vertex on cuda:0, found 39; "
+    with pytest.raises(ev.ArgumentError, match=message):
         ev.partition(star, "cuda:0")
     ev.partition(star, "cpu:1")
     mixed = ev.partition(star, ["cpu:1", "cuda:0"], policy="high", alpha=0.5)

@@ -1,4 +1,4 @@
-"""A placed graph that is written and read is the same, mapped on CPUs and uploaded to GPUs."""
+"""A written placed graph is read back unchanged: mapped on CPUs and uploaded to GPUs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def written(tmp_path, pg, **options):
 
 
 def arrays(edges):
-    """All arrays of an adjacency, in host memory."""
+    """Return all arrays of an adjacency in host memory."""
     found = {name: getattr(edges, name) for name in ("offsets", "targets", "weights", "blocks")}
     return {name: None if one is None else np.array(one.view(np.ndarray)) for name, one in found.items()}
 
@@ -74,7 +74,7 @@ def assert_same_edges(one, other):
 
 
 def assert_same(one, other):
-    """Both placed graphs have equal partitions, routes and numberings."""
+    """Check that two placed graphs have equal partitions, routes and numberings."""
     for p, q in zip(one.partitions, other.partitions, strict=True):
         for name in ("vertices", "mirror_bounds", "out_degree"):
             own, found = (np.array(getattr(part, name).view(np.ndarray)) for part in (p, q))
@@ -98,18 +98,18 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("directions", ["both", "in", "out"])
 @pytest.mark.parametrize("on", [ONE, TWO, ["cpu:1"] * 5], ids=len)
-def test_a_folder_holds_the_placement(tmp_path, graph, on, directions):
+def test_a_folder_contains_the_placement(tmp_path, graph, on, directions):
     pg = place(graph, on, directions=directions)
     assert_same(ev.read_partitioned(written(tmp_path, pg)), pg)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_folder_holds_any_graph(tmp_path, shape):
+def test_a_folder_can_contain_any_graph(tmp_path, shape):
     pg = place(build(SHAPES[shape](), directed=True), TWO)
     assert_same(ev.read_partitioned(written(tmp_path, pg)), pg)
 
 
-def test_a_folder_holds_a_graph_without_vertices(tmp_path):
+def test_a_folder_can_contain_a_graph_without_vertices(tmp_path):
     pg = place(ev.Graph.from_edges([], [], n=0), TWO)
     assert_same(ev.read_partitioned(written(tmp_path, pg)), pg)
 
@@ -122,7 +122,7 @@ def test_algorithms_run_on_a_folder(tmp_path, name, graph, on):
     ev.verify(result)
 
 
-def test_ids_and_infinite_weights_come_back(tmp_path):
+def test_ids_and_infinite_weights_are_read_back(tmp_path):
     graph = ev.Graph.from_edges(["b", "a"], ["c", "b"], [np.inf, 1.0])
     pg = ev.read_partitioned(written(tmp_path, place(graph, TWO)))
     assert pg.graph.ids.tolist() == ["a", "b", "c"]
@@ -141,9 +141,9 @@ def test_arrays_are_mapped_and_read_only(tmp_path, weighted):
 
 
 def test_the_files_have_the_sizes_of_their_arrays(tmp_path):
-    """The path 0-1-2 on two elements: the first owns vertex 1 with both its edges, the second the ends.
+    """The path 0-1-2 is on two elements: the first owns vertex 1 with both edges, the second owns the ends.
 
-    Each has a mirror of each neighbour: 3 vertices each. A header of NumPy has 128 bytes.
+    With the mirrors of neighbours, each element has 3 vertices. A NumPy header has 128 bytes.
     """
     path = written(
         tmp_path, ev.partition(ev.Graph.from_edges([0, 1], [1, 2], directed=False), TWO, policy="high")
@@ -170,7 +170,7 @@ def test_a_gpu_gets_copies(tmp_path, graph):
     ev.verify(ev.wcc(pg))
 
 
-def test_elements_with_memories_of_their_own_are_read_and_written(tmp_path, directed):
+def test_elements_with_separate_memories(tmp_path, directed):
     def apart():
         return [ApartElement(f"apart:{i}", i) for i in range(2)]
 
@@ -180,7 +180,7 @@ def test_elements_with_memories_of_their_own_are_read_and_written(tmp_path, dire
 
 
 def test_rows_of_a_gpu_are_sorted_for_a_cpu(tmp_path, monkeypatch, undirected):
-    """A GPU with column blocks keeps rows ascending; a CPU begins rows with the first neighbour."""
+    """Rows are ascending on a GPU with column blocks. On a CPU, rows begin with hubs."""
     monkeypatch.setattr(FakeGpu, "table_columns", 1024)
     monkeypatch.setattr(import_module("evener.partition.gpu_build")._Build, "numbers_fit", lambda *_: False)
 
@@ -197,7 +197,7 @@ def test_rows_of_a_gpu_are_sorted_for_a_cpu(tmp_path, monkeypatch, undirected):
     assert_same(ev.read_partitioned(path, mixed()), gpu)
 
 
-def test_a_container_of_the_graph_is_named_and_not_copied(tmp_path, directed, undirected):
+def test_a_container_of_the_graph_is_referenced_instead_of_copied(tmp_path, directed, undirected):
     ev.write(directed, tmp_path / "g.evg")
     pg = place(ev.read(tmp_path / "g.evg"), TWO)
     path = written(tmp_path, pg, graph=tmp_path / "g.evg")
@@ -211,7 +211,7 @@ def test_a_container_of_the_graph_is_named_and_not_copied(tmp_path, directed, un
         ev.read_partitioned(path)
 
 
-def test_another_graph_cannot_be_named(tmp_path, directed, undirected):
+def test_another_graph_cannot_be_referenced(tmp_path, directed, undirected):
     ev.write(undirected, tmp_path / "g.evg")
     with pytest.raises(ev.ArgumentError, match=r"graph=: .* found another graph in .*g\.evg"):
         written(tmp_path, place(directed, TWO), graph=tmp_path / "g.evg")
@@ -257,7 +257,7 @@ def test_wrong_arguments_are_named(tmp_path, directed):
         ev.read_partitioned(tmp_path / "absent")
 
 
-def test_several_ranks_are_refused(tmp_path, directed):
+def test_several_ranks_are_rejected(tmp_path, directed):
     path = written(tmp_path, place(directed, TWO))
 
     def refused(world):
@@ -289,7 +289,7 @@ def test_a_copy_is_checked_once(tmp_path, monkeypatch, directed):
 
 
 def change(name, value):
-    """Replace one fact of the manifest."""
+    """Replace one value in the manifest."""
 
     def touch(path):
         manifest = json.loads((path / "evener.json").read_text())
@@ -300,7 +300,7 @@ def change(name, value):
 
 
 def replace(name, edit):
-    """Replace the values of one array, with its checksum."""
+    """Edit one array, and update its checksum."""
 
     def touch(path):
         array = np.load(path / f"{name}.npy")
@@ -359,7 +359,7 @@ DAMAGES = {
     "another row": (replace("1.out.offsets", put(1, 99)), "1.out.offsets with the degrees of the graph"),
     "other ends": (replace("1.out.offsets", put(-1, 9)), "1.out.offsets from 0 to the number of targets"),
     "a target too large": (replace("0.out.targets", put(0, 1 << 31)), "0.out.targets below"),
-    "another order": (replace("1.in.targets", lambda a: a.sort()), "ascending order in each row"),
+    "another order": (replace("1.in.targets", lambda a: a.sort()), "in order in each row"),
     "another weight": (replace("0.out.weights", put(0, -1)), "0.out.weights as in the graph"),
     "NaN": (replace("0.out.weights", put(0, np.nan)), "0.out.weights as in the graph"),
 }  # fmt: skip
@@ -367,7 +367,7 @@ DAMAGES = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A folder of a weighted star with two hubs, on two elements."""
+    """Write a weighted graph with two hubs, placed on two elements."""
     hubs = ev.Graph.from_edges([0, 0, 0, 0, 1, 1, 5], [1, 2, 3, 4, 5, 0, 4], [1.0, 2, 3, 4, 5, 6, 7])
     path = tmp_path_factory.mktemp("whole") / "placed"
     ev.write_partitioned(ev.partition(hubs, TWO, policy="high", alpha=0.5), path)
@@ -375,8 +375,8 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_folder_is_refused(whole, tmp_path, evener, damage):
-    """In Python and on the command line, with one sentence and exit status 2."""
+def test_a_damaged_folder_is_rejected(whole, tmp_path, evener, damage):
+    """Python raises an error, and the command line prints one sentence and returns exit status 2."""
     touch, message = DAMAGES[damage]
     path = tmp_path / "placed"
     shutil.copytree(whole, path)

@@ -1,4 +1,4 @@
-"""What a partition takes up on a GPU, added up by hand, and which of its edges are left to the host."""
+"""Bytes of a partition on a GPU, computed by hand, and the number of edges in host memory."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def element(room):
 @pytest.mark.parametrize(
     ("owned", "mirrors", "elsewhere", "edges", "directions", "expected"),
     [
-        # Names, degrees and offsets; PageRank's state, 32 bytes a vertex.
+        # Ids, degrees and offsets; the state of PageRank, 32 bytes per vertex.
         (640, 0, 0, 0, 1, 4 * 640 + 4 * 640 + 8 * 641 + 32 * 640),
-        # Offsets twice; two places of 8 bytes for each 512 edges.
+        # Offsets twice; two numbers of 8 bytes per 512 edges.
         (640, 0, 0, 5120, 2, 4 * 640 + 4 * 640 + 2 * 8 * 641 + 32 * 640 + 160),
-        # Names of mirrors; components' state, 12 and 20 bytes; 21 bytes a mirror of messages.
+        # Ids of mirrors; the state of WCC, 20 bytes per mirror; 21 bytes of messages per mirror.
         (64, 1000, 0, 0, 1, 4 * 1064 + 4 * 64 + 8 * 65 + 32 * 64 + 20 * 1000 + 21 * 1000),
-        # Of mirrors elsewhere messages too, the index of each, and a bitmap with counts for 64 vertices.
+        # Messages and index of remote mirrors, and a bitmap with counts per 64 vertices.
         (640, 0, 50, 0, 1, 4 * 640 + 4 * 640 + 8 * 641 + 32 * 640 + (21 + 8) * 50 + 4 * 50 + 12 * 10),
     ],
 )
-def test_what_lies_beside_edges(owned, mirrors, elsewhere, edges, directions, expected):
+def test_bytes_excluding_edges(owned, mirrors, elsewhere, edges, directions, expected):
     assert bytes_excluding_edges(owned, mirrors, elsewhere, edges, directions=directions) == expected
 
 
 @pytest.mark.parametrize(
     ("directed", "weights", "edge_bytes"), [(False, None, 4), (True, None, 4), (True, np.float64, 12)]
 )
-def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
-    """Rows are short. With room for a quarter of the bytes, three quarters; never fewer than none."""
+def test_edges_without_room_stay_on_the_host(directed, weights, edge_bytes):
+    """The rows are too short for prefixes, so the host share is the part without room."""
     ends = np.stack([np.arange(400), np.arange(400) * 7 + 1]) % 200
     values = None if weights is None else np.ones(400, weights)
     graph = ev.Graph.from_edges(*ends, values, directed=directed, n=200)
@@ -66,8 +66,8 @@ def test_edges_without_room_are_the_hosts(directed, weights, edge_bytes):
     assert (caught.value.needed, caught.value.available) == (least, least - 1)
 
 
-def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
-    """If it lies in the same memory."""
+def test_room_for_runs_on_one_partition_is_reserved_from_the_next(monkeypatch):
+    """Only partitions in the same memory reserve room from each other."""
     home = import_module("evener.partition.placement")
     asked = []
     monkeypatch.setattr(home, "run_bytes", lambda partition, _: 10 ** (1 + partition.index))
@@ -83,7 +83,7 @@ def test_what_runs_take_up_on_one_partition_is_kept_from_the_next(monkeypatch):
     assert asked == [0, 0, 10, 1010]
 
 
-def test_of_no_edges_none_is_the_hosts():
+def test_no_host_edges_without_edges():
     (own,) = ev.partition(ev.Graph.from_edges([], [], n=3), "cpu:1").partitions
     least = bytes_excluding_edges(3, 0, 0, 0, directions=len(own.directions))
     assert tiers_of(own, 0, element(least)) == (0, 0)
@@ -95,15 +95,15 @@ def test_of_no_edges_none_is_the_hosts():
         (8000, 0, 0),
         (7996, 1, 0),  # a row that is only partly on the host has no prefix
         (4004, 999, 0),
-        (4000, 1004, 1),  # 16 bytes of room are the prefix's
+        (4000, 1004, 1),  # the prefix uses 16 bytes of room
         (2000, 1504, 1),
         (32, 1996, 1),
-        (31, 1993, 0),  # of which a prefix would be more than a half
+        (31, 1993, 0),  # a prefix would use more than half of the room
         (0, 2000, 0),
     ],
 )
 def test_a_row_on_the_host_has_its_prefix_on_the_gpu(room, on_host, prefixes):
-    """By hand, of a star with 1000 rays: the hub's row comes first, the others are too short."""
+    """In a star with 1000 leaves, the row of the hub comes first, and the other rows are too short."""
     graph = ev.Graph.from_edges(np.zeros(1000, int), np.arange(1, 1001), directed=False)
     (own,) = ev.partition(graph, "cpu:1").partitions
     least = bytes_excluding_edges(1001, 0, 0, 2000, directions=1)
@@ -111,14 +111,14 @@ def test_a_row_on_the_host_has_its_prefix_on_the_gpu(room, on_host, prefixes):
     assert tiers_of(own, 0, element(least + room), prefixes=False) == (max(0, 2000 - room // 4) / 2000, 0)
 
 
-def test_heads_are_of_in_edges():
-    """By hand: 1000 lead to one vertex, 500 to another; the same share of both directions is on the host."""
+def test_only_in_edges_have_prefixes():
+    """One vertex has 1000 in-edges, another 500. The host share is the same in both directions."""
     graph = ev.Graph.from_edges(np.arange(2, 1502), [0] * 1000 + [1] * 500, directed=True)
     (own,) = ev.partition(graph, "cpu:1").partitions
     least = bytes_excluding_edges(1502, 0, 0, 3000, directions=2)
     assert tiers_of(own, 0, element(least + 4 * 1000)) == (2004 / 3000, 1)
     least = bytes_excluding_edges(1502, 0, 0, 1500, directions=1)
-    for one in ("out", "in"):  # with which nobody looks up
+    for one in ("out", "in"):  # bottom-up searches need both directions
         (own,) = ev.partition(graph, "cpu:1", directions=one).partitions
         assert tiers_of(own, 0, element(least + 4 * 100), prefixes=False) == (1400 / 1500, 0)
 
@@ -130,8 +130,8 @@ def test_heads_are_of_in_edges():
         (True, 10664, 666),  # 32,000 bytes: a prefix for every 16 host edges, as out-edges have none
     ],
 )
-def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, on_host, prefixes):
-    """By hand: 1000 vertices in a ring, each joined to the next four, so of eight edges; half have room."""
+def test_prefixes_of_equal_rows_use_at_most_half_of_the_room(directed, on_host, prefixes):
+    """In a ring of 1000 vertices, each has edges to the next four, so eight edges; half of them fit."""
     ends = np.repeat(np.arange(1000), 4), (np.arange(1000)[:, None] + np.arange(1, 5)).ravel() % 1000
     both = (np.append(*ends), np.append(*ends[::-1])) if directed else ends
     graph = ev.Graph.from_edges(*both, directed=directed)
@@ -142,8 +142,8 @@ def test_where_all_rows_are_alike_heads_take_half_of_the_room_at_most(directed, 
     assert tiers_of(own, 0, element(least + room)) == (on_host / (8000 * directions), prefixes)
 
 
-def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
-    """By hand: 999 vertices with six edges out and some six in, and one, the last by both, with eight in."""
+def test_short_rows_before_a_long_row_have_no_prefixes():
+    """999 vertices have six out-edges and about six in-edges. The last vertex has eight in-edges."""
     src, dst = np.repeat(np.arange(1, 1000), 6), np.zeros(5994, int)
     dst[8:] = 1 + np.arange(5986) % 999
     (own,) = ev.partition(ev.Graph.from_edges(src, dst, directed=True, n=1000), "cpu:1").partitions
@@ -154,24 +154,24 @@ def test_rows_with_few_edges_have_no_head_though_one_behind_them_has_many():
 
 @pytest.mark.parametrize(("edges", "rows"), [(0, 0), (2, 2), (3, 3), (4, 3), (5, 5), (9, 5)])
 def test_rows_of_the_first_edges(edges, rows):
-    """Two rows without any come first, and one last."""
+    """The first two rows and the last row are empty."""
     assert HOME.whole_rows(np.array([0, 0, 0, 3, 5, 5], np.uint64), edges) == rows
 
 
-def test_it_takes_few_steps():
-    """Each prefix takes half of what its row frees, as much as one may; the last has more room than that."""
+def test_count_host_edges_needs_few_steps():
+    """Each prefix uses half of the room that its row frees, which is the maximum."""
     asked = []
 
     def rows_of(on_host):
         asked.append(on_host)
         return on_host // 8
 
-    # By hand: 2^36 edges have no room, and as many have none beside the prefixes.
+    # 2^36 edges do not fit, and the prefixes displace as many again.
     assert count_host_edges(1 << 40, 4, (1 << 42) - (1 << 38), rows_of) == ((1 << 37) - 4, (1 << 34) - 1)
     assert len(asked) < 60
 
 
-def test_it_has_an_end_where_heads_take_all_that_their_rows_free():
+def test_count_host_edges_ends_if_prefixes_use_all_freed_room():
     asked = []
 
     def rows_of(on_host):
@@ -186,8 +186,8 @@ def test_it_has_an_end_where_heads_take_all_that_their_rows_free():
 
 
 @given(st.lists(st.integers(0, 20), max_size=30), st.sampled_from([4, 8, 12]), st.integers(0, 3000))
-def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
-    """The least number that leaves room for the others and the prefixes, found by trying each."""
+def test_the_number_of_host_edges_is_minimal(lengths, edge_bytes, room):
+    """Trying each number finds the smallest one that leaves room for the other edges and the prefixes."""
     edges, ends = sum(lengths), np.cumsum(lengths)
 
     def rows_of(on_host):
@@ -206,8 +206,8 @@ def test_no_more_edges_are_far_than_have_to_be(lengths, edge_bytes, room):
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12), st.booleans())
-def test_rows_that_are_worth_a_head(lengths, both):
-    """Of eight edges or more in each direction; they lie in descending order."""
+def test_rows_that_are_long_enough_for_a_prefix(lengths, both):
+    """Rows in descending order are long with eight or more edges per direction."""
     lengths.sort(key=sum if both else lambda pair: pair[0], reverse=True)
     ends = np.cumsum(np.array([(0, 0), *lengths], np.uint64), axis=0)
     stored = [SimpleNamespace(offsets=ends[:, way]) for way in range(1 + both)]
@@ -217,26 +217,26 @@ def test_rows_that_are_worth_a_head(lengths, both):
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
-def test_a_run_takes_what_it_is_said_to_take_at_least(algorithm):
-    """Where it has its state alone: NumPy tells of what it allocates."""
+def test_a_run_needs_at_least_the_declared_host_state(algorithm):
+    """The graph has few edges, so a run allocates almost only its state."""
     graph = ev.Graph.from_edges([0, 1], [1, 2], [1.0, 1.0], directed=False, n=1 << 18)
     placed = ev.partition(graph, "cpu:1")
     more = {"betweenness": {"k": 1}, "pagerank": {"weights": False}}.get(algorithm, {})
     run = partial(getattr(ev, algorithm), placed, **more)
     run()  # compiles
     cpu._pool.clear()
-    said = find(algorithm).host_state.vertex * graph.n
+    declared = find(algorithm).host_state.vertex * graph.n
     tracemalloc.start()
     result = run()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert result.graph is graph
-    assert said <= most
-    assert most <= 1.5 * said
+    assert declared <= most
+    assert most <= 1.5 * declared
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
-def test_a_run_without_room_is_refused_before_it_begins(monkeypatch, algorithm):
+def test_a_run_without_room_is_rejected_before_it_begins(monkeypatch, algorithm):
     placed = ev.partition(ev.read("grid:8x8"), "cpu:1")
     for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 511), ("_reusable", [])):
         monkeypatch.setattr(f"evener.system.memory.{name}", value)

@@ -1,4 +1,4 @@
-"""Partitions that a GPU builds equal those that the host builds; CPU twins run the kernels of the GPU."""
+"""Partitions built by a GPU equal partitions built by the host. CPU twins run the GPU kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLENTY = 1 << 40
 
 
 class Sorting(FakeGpu):
-    """Sorts, and has ascending rows."""
+    """A fake GPU that sorts, and stores ascending rows."""
 
     table_columns = 1024
     free = PLENTY
@@ -36,7 +36,7 @@ class Sorting(FakeGpu):
 
 
 class Ascending(ApartElement):
-    """Takes partitions from the host, with ascending rows."""
+    """An element that stores ascending rows, with partitions built by the host."""
 
     table_columns = 1024
     weight = 800.0
@@ -47,7 +47,7 @@ class Ascending(ApartElement):
 
 @pytest.fixture(autouse=True)
 def twins(monkeypatch):
-    """CPU elements run the twins of kernels that only GPUs have, in small pieces."""
+    """Let CPU elements run the twins of GPU-only kernels, in small pieces."""
     find_kernels_of_gpus(monkeypatch)
     monkeypatch.setattr(gpu_build, "_PIECE_BYTES", 1 << 9)
     monkeypatch.setattr(gpu_build, "_EDGES_SORTED", 300)
@@ -69,7 +69,7 @@ def test_a_gpu_builds_the_partitions_of_the_host(name, count, directed, directio
 
 
 @pytest.mark.parametrize("directions", ["both", "out", "in"])
-def test_a_graph_may_store_its_in_edges_alone(directions):
+def test_a_graph_may_store_only_its_in_edges(directions):
     def graph():
         return ev.Graph.from_in_edges(graph_of("rmat", directed=True))
 
@@ -85,5 +85,5 @@ def test_a_gpu_without_room_to_build_gets_its_partition_from_the_host(monkeypatc
     graph = graph_of("rmat", directed=False)
     gpus = [Sorting(f"cuda:{p}", p) for p in range(count)]
     placed = ev.partition(graph, gpus)
-    assert not any(gpu.sorts > 1 for gpu in gpus)  # it sorts the vertices before it finds the rows
+    assert not any(gpu.sorts > 1 for gpu in gpus)  # the first sort orders the vertices
     check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)]))

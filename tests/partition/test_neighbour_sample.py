@@ -1,4 +1,4 @@
-"""Mirrors estimated from a sample of vertices, against those of real partitions."""
+"""Mirrors estimated from a sample of vertices, compared with real partitions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SPLITS = [[0.1, 0.9], [0.5, 0.5], [0.9, 0.1], [0.2, 0.3, 0.5]]
 
 
 def _stars():
-    """Return twenty hubs with five hundred leaves each."""
+    """Return a graph of twenty hubs with five hundred leaves each."""
     return ev.Graph.from_edges(np.repeat(np.arange(20), 500), np.arange(20, 10_020), directed=False)
 
 
 def _tree():
-    """Return a thousand vertices, each with a parent of a lower number, and a hundred without edges."""
+    """Return a tree of a thousand vertices, and a hundred vertices without edges."""
     below = np.arange(1, 1000)
     return ev.Graph.from_edges(below * 9 // 10 // 2, below, directed=False, n=1100)
 
@@ -52,8 +52,8 @@ def estimated(sizes, policy, shares):
 
 
 @pytest.mark.parametrize(("name", "shares", "policy"), pairwise_cover(list(GRAPHS), SPLITS, ["high", "low"]))
-def test_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, policy, shares):
-    """Within a twentieth, or a fiftieth of all vertices: a sample has a standard error of 0.005."""
+def test_estimated_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, policy, shares):
+    """The error is at most 5%, or 2% of all vertices; a sample has a standard error of 0.005."""
     monkeypatch.setattr(
         import_module("evener.partition.build"), "edge_shares", lambda *_, **__: np.array(shares)
     )
@@ -68,7 +68,7 @@ def test_mirrors_are_near_those_of_real_partitions(graphs, monkeypatch, name, po
 
 @pytest.mark.parametrize("policy", ["high", "low"])
 def test_every_vertex_of_a_small_graph_is_sampled(policy):
-    """A path of ten vertices and a hub: the estimate is exact."""
+    """The estimate for a path of ten vertices and a hub is exact."""
     ends = np.array([*((v, v + 1) for v in range(9)), *((10, v) for v in range(11, 31))]).T
     graph = ev.Graph.from_edges(*ends, directed=False)
     placed = ev.partition(graph, ["cpu:1"] * 2, policy=policy, alpha=0.4)
@@ -78,8 +78,8 @@ def test_every_vertex_of_a_small_graph_is_sampled(policy):
         assert (part.mirrors, part.remote_mirrors) == (one.sizes.mirrors, one.sizes.remote_mirrors)
 
 
-def test_hubs_are_drawn_by_their_edges(monkeypatch):
-    """Ten hubs among 100,000 vertices: a uniform sample would hold none of them."""
+def test_hubs_are_sampled_in_proportion_to_their_edges(monkeypatch):
+    """A uniform sample would contain none of ten hubs among 100,000 vertices."""
     monkeypatch.setattr(HOME, "_SAMPLED", 64)
     hubs = np.repeat(np.arange(10), 10_000)
     graph = ev.Graph.from_edges(hubs, np.arange(10, 100_010), directed=False)
@@ -93,7 +93,7 @@ def test_a_partition_without_a_sampled_vertex_is_unknown(monkeypatch):
     assert np.isnan(mirrored[[0, 1], [1, 0]]).all()
 
 
-def test_a_graph_whose_rows_are_not_in_memory_is_not_sampled():
+def test_a_graph_without_rows_in_memory_is_not_sampled():
     directed = ev.read("rmat:8,directed")
     assert GraphSizes.of(directed, "out").neighbours is None  # its in-edges would have to be built
     assert directed.stored_directions == ("out",)

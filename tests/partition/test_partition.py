@@ -1,4 +1,4 @@
-"""Partitions keep every edge once, in one index space, whatever the policy, the share and the elements."""
+"""Partitions store every edge once, in one index space, for any policy, share and elements."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ UPLOAD = import_module("evener.partition.upload")
 
 
 def edge_counts(graph):
-    """How often each (tail, head, weight) is stored."""
+    """Count each stored (tail, head, weight)."""
     tails, heads = edges_of(graph)
     weights = np.zeros(graph.m) if graph.weights is None else graph.weights
     return Counter(zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True))
 
 
 def stored_edges(p, edges, *, reverse):
-    """The edges of one partition in the graph's numbers, as (tail, head, weight)."""
+    """Count the edges of one partition as (tail, head, weight), with the graph's vertex numbers."""
     rows = np.repeat(np.arange(p.owned), np.diff(edges.offsets.astype(np.int64)))
     here, there = p.vertices[rows].tolist(), p.vertices[edges.targets].tolist()
     weights = [0.0] * edges.count if edges.weights is None else edges.weights.tolist()
-    return Counter(zip(there, here, weights) if reverse else zip(here, there, weights))  # noqa: B905 - all e long
+    return Counter(zip(there, here, weights) if reverse else zip(here, there, weights))  # noqa: B905 - equal lengths
 
 
 def check_index_space(pg):
-    """Owned in descending degree, then mirrors by owner and its numbering, and each vertex owned once."""
+    """Check the order: owned vertices by descending degree, then mirrors by owner and local number."""
     graph = pg.graph
     degree = graph.out_degree() + (graph.in_degree() if graph.directed else 0)
     owner_of, local_of = np.full(graph.n, -1), np.full(graph.n, -1)
@@ -74,7 +74,7 @@ def check_index_space(pg):
         ]
         check_rows(p, graph.out_degree())
         neighbours = {t for edges in p.directions for t in edges.targets.tolist() if t >= p.owned}
-        assert neighbours == set(range(p.owned, len(p.vertices)))  # no mirror that nobody needs
+        assert neighbours == set(range(p.owned, len(p.vertices)))  # every mirror is a neighbour
 
 
 def check_rows(p, degree):
@@ -85,11 +85,10 @@ def check_rows(p, degree):
         assert edges.offsets[0] == 0
         assert edges.offsets[-1] == edges.count == len(edges.targets)
         assert (edges.targets < max(len(p.vertices), 1)).all()
-        # Those come first that begin with the vertex of most out-edges: what is owned, or an owner's mirrors.
-        begins = [0, *(int(q) for q, r in pairwise(p.mirror_bounds) if q < r)] if p.owned else [0]
-        first = begins[np.argmax(degree[p.vertices[begins]])] if p.owned else 0
+        # Neighbours of more out-edges come first, then those of a smaller local number.
+        rank = np.lexsort((np.arange(len(p.vertices)), -degree[p.vertices].astype(int))).argsort()
         for row in np.split(edges.targets.astype(int), edges.offsets[1:-1].astype(int)):
-            assert (np.diff((row - first) % max(len(p.vertices), 1)) >= 0).all()
+            assert (np.diff(rank[row] if p.mirrors else row) >= 0).all()
         lengths = np.diff(edges.offsets.astype(int))
         assert edges.rows == (np.flatnonzero(lengths).max() + 1 if lengths.any() else 0)
         assert edges.blocks[0] == 0
@@ -98,7 +97,7 @@ def check_rows(p, degree):
 
 
 def check_edges(pg):
-    """Every edge once among the out-edges, and once among the in-edges, with its own weight."""
+    """Check that out-edges and in-edges contain every edge once with its weight."""
     expected = edge_counts(pg.graph)
     if pg.directions != "in" or not pg.graph.directed:
         assert sum((stored_edges(p, p.out, reverse=False) for p in pg.partitions), Counter()) == expected
@@ -134,7 +133,7 @@ def graphs(draw):
     directions=st.sampled_from(["both", "out", "in"]),
     seed=st.integers(0, 3),
 )
-def test_any_graph_any_split(graph, elements, policy, alpha, directions, seed):
+def test_any_graph_and_any_split(graph, elements, policy, alpha, directions, seed):
     pg = place(graph, ["cpu:1"] * elements, policy=policy, alpha=alpha, directions=directions, seed=seed)
     check_index_space(pg)
     check_edges(pg)
@@ -143,8 +142,8 @@ def test_any_graph_any_split(graph, elements, policy, alpha, directions, seed):
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_rows_long_and_short_of_a_skewed_graph(directed):
-    """Rows beyond every sort's threshold, with parallel edges and weights to tell them apart."""
+def test_long_and_short_rows_of_a_skewed_graph(directed):
+    """Rows exceed the thresholds of all sorts, and parallel edges have different weights."""
     rng = np.random.default_rng(3)
     n, m = 1000, 30_000
     src, dst = (rng.random((2, m)) ** 3 * n).astype(np.int64)
@@ -154,15 +153,15 @@ def test_rows_long_and_short_of_a_skewed_graph(directed):
 
 
 @pytest.mark.parametrize("leaves", [2**k for k in range(5, 13)])
-def test_the_last_vertex_has_a_bit_of_its_own(leaves):
-    """Numbers up to a power of two: without their highest bit the last would be sorted before the others."""
+def test_sorting_uses_the_highest_bit_of_vertex_numbers(leaves):
+    """The last number is a power of two, which would sort first without its highest bit."""
     pg = place(ev.Graph.from_edges(np.zeros(leaves, int), np.arange(1, leaves + 1), directed=False))
     check_index_space(pg)
     check_edges(pg)
 
 
 class Halved(ApartElement):
-    """Notes how many edges stay with the host, and what it is to make ready for."""
+    """An element that records the number of host edges and the reserved workspace."""
 
     def allocate_edges(self, length, dtype, on_host):
         self.on_host.append(on_host)
@@ -176,8 +175,8 @@ class Halved(ApartElement):
     ("host_share", "on_host"),
     [(0.0, 0), (0.01, 32), (0.32, 32), (0.33, 64), (0.64, 64), (0.9, 96), (0.97, 100), (1.0, 100)],
 )
-def test_edges_that_stay_with_the_host_are_whole_lines(host_share, on_host):
-    """Of 100, what has no room is rounded up to a multiple of 32."""
+def test_host_edges_are_a_multiple_of_32(host_share, on_host):
+    """The host share of 100 edges is rounded up to a multiple of 32."""
     ends = np.random.default_rng(1).integers(0, 30, (2, 100))
     g = ev.Graph.from_edges(*ends, np.ones(100, np.float32), n=30)
     by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
@@ -188,12 +187,12 @@ def test_edges_that_stay_with_the_host_are_whole_lines(host_share, on_host):
     UPLOAD.upload_partition(
         HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(host_share)
     )
-    assert element.on_host == [on_host] * 4  # targets and weights, of both directions
+    assert element.on_host == [on_host] * 4  # targets and weights of both directions
     assert element.reserved == 100
 
 
-def test_when_a_graph_is_placed_nothing_is_being_copied(monkeypatch):
-    """Elements keep what they copy until they have waited for it, though the graph is forgotten before."""
+def test_partition_waits_for_all_copies(monkeypatch):
+    """The caller may free the graph after the call."""
     done = []
     wait, upload = CpuElement.wait, CpuElement.upload
     monkeypatch.setattr(CpuElement, "wait", lambda own: done.append(("wait", own.name)) or wait(own))
@@ -205,7 +204,7 @@ def test_when_a_graph_is_placed_nothing_is_being_copied(monkeypatch):
     assert ("upload", "cpu:1#1") in done
 
 
-def test_more_out_edges_than_are_counted_are_refused(monkeypatch):
+def test_too_many_out_edges_of_a_vertex(monkeypatch):
     graph = ev.Graph.from_edges([0, 1], [1, 0])
     monkeypatch.setattr(ev.Graph, "out_degree", lambda _: np.array([1, 1 << 32], np.uint64))
     with pytest.raises(
@@ -215,7 +214,7 @@ def test_more_out_edges_than_are_counted_are_refused(monkeypatch):
 
 
 def in_two_memories():
-    """A CPU element that holds the first edges apart from the others, as a GPU does."""
+    """Return a CPU element that stores host edges and device edges separately, as a GPU does."""
     element = CpuElement("cpu:1", 1)
 
     def edges(length, dtype, on_host):
@@ -234,8 +233,8 @@ def in_two_memories():
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("host_share", [0.0, 0.5])
-def test_heads_lead_to_the_hubs_of_another_element(host_share, directed):
-    """By hand: 0 is everyone's neighbour, and the CPU's; the others, here the GPU's, are a ring."""
+def test_prefixes_contain_the_hubs_of_another_element(host_share, directed):
+    """Vertex 0, owned by the CPU, is a neighbour of all vertices of a ring, owned by the GPU."""
     spokes, ring = np.arange(1, 65), np.roll(np.arange(1, 65), 1)
     g = ev.Graph.from_edges(
         np.concatenate([np.zeros(64, int), spokes, ring]),
@@ -266,10 +265,8 @@ def test_heads_lead_to_the_hubs_of_another_element(host_share, directed):
     ("host_share", "most", "directed", "written"),
     pairwise_cover([0.0, 0.32, 0.9, 1.0], [0, 5, 1000], [True, False], [12, 1 << 20]),
 )
-def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
-    monkeypatch, host_share, most, directed, written
-):
-    """Those that lie there whole, and no more than are asked for."""
+def test_host_rows_have_prefixes_of_their_in_edges(monkeypatch, host_share, most, directed, written):
+    """Only rows that are completely on the host have prefixes, and at most `most` rows."""
     ends = np.random.default_rng(1).integers(0, 30, (2, 200))
     g = ev.Graph.from_edges(*ends, n=35, directed=directed)
     by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
@@ -296,7 +293,7 @@ def test_rows_that_stay_with_the_host_have_their_first_in_edges_once_more(
         assert (prefix[: len(own)] == own).all()
 
 
-def test_of_rows_shorter_than_a_head_nothing_is_read_behind_the_last_edge():
+def test_prefixes_of_short_rows_read_nothing_after_the_last_edge():
     targets = np.arange(20, dtype=np.uint32)
     prefixes = np.full((3, PREFIX_EDGES), 99, np.uint32)
     kernels.row_prefixes(np.array([0, 5, 5, 7], np.uint64), targets[:7], prefixes)
@@ -306,7 +303,7 @@ def test_of_rows_shorter_than_a_head_nothing_is_read_behind_the_last_edge():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_is_the_same_for_the_same_seed_alone(seed):
+def test_random_depends_on_the_seed(seed):
     g = ev.Graph.from_edges(*np.random.default_rng(0).integers(0, 200, (2, 900)), n=200)
     first, again, other = (
         place(g, ["cpu:1"] * 2, seed=s).owned_vertices()[0] for s in (seed, seed, seed + 1)
@@ -342,18 +339,18 @@ def test_more_elements_than_a_byte_can_number():
     check_edges(pg)
 
 
-def test_gather_gives_vertices_by_the_graphs_own_ids():
+def test_gather_returns_the_ids_of_the_graph():
     g = ev.Graph.from_edges([10, 20, 30], [20, 30, 40], directed=False)
     pg = place(g, ["cpu:1"] * 2, policy="high")
-    nobody = np.uint32(0xFFFFFFFF)
-    themselves = [np.arange(p.owned, dtype=np.uint32) for p in pg.partitions]
-    assert pg.gather_vertices(themselves).tolist() == [10, 20, 30, 40]
-    assert pg.gather_vertices([np.full(p.owned, nobody) for p in pg.partitions]).tolist() == [-1] * 4
+    no_vertex = np.uint32(0xFFFFFFFF)
+    own_numbers = [np.arange(p.owned, dtype=np.uint32) for p in pg.partitions]
+    assert pg.gather_vertices(own_numbers).tolist() == [10, 20, 30, 40]
+    assert pg.gather_vertices([np.full(p.owned, no_vertex) for p in pg.partitions]).tolist() == [-1] * 4
     numbers = pg.scatter(np.array([3, 2, 1, 0], np.uint32))
     assert pg.gather_numbers(numbers).tolist() == [40, 30, 20, 10]
 
 
-def test_gather_leaves_numbers_where_ids_are_strings():
+def test_gather_returns_numbers_if_ids_are_strings():
     g = ev.Graph.from_edges(["a", "b"], ["b", "c"], directed=False)
     pg = place(g, ["cpu:1"] * 2)
     assert pg.gather_numbers(pg.scatter(np.array([2, 1, 0], np.uint32))).tolist() == [2, 1, 0]
@@ -366,8 +363,8 @@ def test_gather_leaves_numbers_where_ids_are_strings():
 
 @pytest.mark.parametrize("wrong", [3, 1 << 31, (1 << 32) - 2])
 @pytest.mark.parametrize("named", [False, True])
-def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
-    """A graph of three vertices has 0 to 2, and so has its only partition."""
+def test_gather_rejects_numbers_without_a_vertex(wrong, named):
+    """The graph and its only partition have the numbers 0 to 2."""
     g = ev.Graph.from_edges([5, 9], [9, 20]) if named else ev.Graph.from_edges([0, 1], [1, 2])
     pg = place(g, "cpu:1")
     numbers = [np.array([2, wrong, wrong], np.uint32)]
@@ -382,7 +379,7 @@ def test_numbers_that_no_vertex_has_are_not_gathered(wrong, named):
             gather([np.array([0, 1, -2])])
 
 
-def test_a_result_without_room_is_refused(monkeypatch):
+def test_a_result_without_room_is_rejected(monkeypatch):
     pg = place(ev.read("grid:4x4"), "cpu:1")
     parts = [np.zeros(16, np.float64)]
     monkeypatch.setattr(import_module("evener.partition.partitioned"), "MIN_CHECKED_BYTES", 1)
@@ -401,7 +398,7 @@ def test_a_policy_is_one_name(policy):
             call(g, policy=policy)
 
 
-def test_gather_of_more_than_a_threads_piece():
+def test_gather_uses_several_threads():
     g = ev.Graph.from_edges([0], [49_999], n=50_000)
     pg = place(g, ["cpu:1"] * 2)
     values = np.random.default_rng(0).random(g.n).astype(np.float32)
@@ -425,25 +422,25 @@ def test_gather_of_more_than_a_threads_piece():
         ({"on": []}, "name of at least one element"),
     ],
 )
-def test_what_does_not_exist_is_refused(change, sentence):
+def test_invalid_arguments(change, sentence):
     g = ev.Graph.from_edges([0], [1])
     with pytest.raises(ev.ArgumentError, match=sentence):
         place(g, **{"on": ["cpu:1", "cpu:1"], **change})
 
 
-def test_it_says_where_the_graph_is():
+def test_repr_names_the_elements_and_the_policy():
     pg = place(ev.Graph.from_edges([0], [1], n=1200), ["cpu:1", "cpu:1"], policy="low")
     assert repr(pg) == "<PartitionedGraph: 1,200 vertices on cpu:1#0, cpu:1#1; policy low>"
 
 
-def test_only_graphs_are_placed():
+def test_only_graphs_can_be_placed():
     with pytest.raises(ev.ArgumentError, match="expected a Graph, found list"):
         place([1, 2, 3])
     with pytest.raises(ev.ArgumentError, match="found a PartitionedGraph; pass it to algorithms"):
         place(place(ev.Graph.from_edges([0], [1]), "cpu:1"))
 
 
-def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
+def test_a_placement_without_room_is_rejected_before_allocation(monkeypatch):
     g = ev.Graph.from_edges(*np.random.default_rng(0).integers(0, 100, (2, 1000)), n=100)
     monkeypatch.setattr(memory, "available", lambda: 4000)
     monkeypatch.setattr(np, "empty", None)
@@ -456,8 +453,8 @@ def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
 
 @pytest.mark.parametrize("directions", ["both", "out", "in"])
 @pytest.mark.parametrize("directed", [True, False])
-def test_what_is_asked_for_is_enough(directions, directed):
-    """The refusal counts at least what the partitions, mirrors aside, turn out to take."""
+def test_bytes_needed_cover_the_partitions(directions, directed):
+    """A single partition, which has no mirrors, needs at most the estimated bytes."""
     ends = np.random.default_rng(0).integers(0, 20_000, (2, 200_000))
     g = ev.Graph.from_edges(*ends, np.ones(200_000), directed=directed, n=20_000)
     from evener.partition.host_bytes import bytes_needed
@@ -471,7 +468,7 @@ def test_what_is_asked_for_is_enough(directions, directed):
     pairwise_cover([1, 1000, 40_000], [True, False], [None, "float32", "float64", "uint8"]),
 )
 def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
-    """Rows shorter and longer than a piece and than every way of sorting, with many parallel edges."""
+    """Rows are shorter and longer than a piece and than the thresholds of sorting, with parallel edges."""
     monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", written)
     monkeypatch.setattr(HOME, "EDGES_PER_BLOCK", 300)
     rng = np.random.default_rng(6)
@@ -490,10 +487,10 @@ def test_edges_written_in_pieces(monkeypatch, written, directed, dtype):
 
 
 @pytest.mark.parametrize(("needed", "all_of_them"), [(89, False), (90, True), (100, True)])
-def test_nearly_all_of_a_long_run_are_mirrored(monkeypatch, needed, all_of_them):
-    """Of the 100 vertices from the first to the last that is needed, 90 or more are."""
+def test_a_long_run_with_few_gaps_is_mirrored_completely(monkeypatch, needed, all_of_them):
+    """A run of 100 vertices is mirrored completely if 90 or more of the vertices are needed."""
     monkeypatch.setattr(HOME, "LONG_RUN", 50)
-    # Vertex 0 is the hub, alone on its element; 1 to 120 have one degree, and are numbered as they are.
+    # Vertex 0 is the hub, alone on its element. Vertices 1 to 120 have equal degrees, and keep their order.
     wanted = np.unique(np.append(np.linspace(10, 109, 100)[: needed - 1], 109)).astype(int)
     others = np.setdiff1d(np.arange(1, 121), wanted)
     to_hub, among = wanted, np.resize(others, len(others) // 2 * 2).reshape(2, -1)
@@ -511,8 +508,8 @@ def test_nearly_all_of_a_long_run_are_mirrored(monkeypatch, needed, all_of_them)
 
 
 @pytest.mark.parametrize("directions", ["out", "in"])
-def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
-    """28 bytes a vertex, and room in which some edges are sorted: never the edges a second time."""
+def test_placing_needs_little_memory_in_addition_to_the_partition(monkeypatch, directions):
+    """Placing needs 28 bytes per vertex and room to sort a piece of the edges, but no copy of all edges."""
     monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", 1 << 16)
     g = ev.read(f"rmat:16,directed,stored={directions}")
     place(g, directions=directions)  # compiles
@@ -520,13 +517,13 @@ def test_placing_takes_little_beside_the_partition(monkeypatch, directions):
     pg = place(g, directions=directions)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    beside = most - pg.statistics.nbytes
-    assert beside < 28 * g.n + 8 * (1 << 16) + (1 << 20)
-    assert g.m * 4 > 32 * g.n + (1 << 20)  # so that the edges would show
+    extra = most - pg.statistics.nbytes
+    assert extra < 28 * g.n + 8 * (1 << 16) + (1 << 20)
+    assert g.m * 4 > 32 * g.n + (1 << 20)  # a copy of the edges would exceed the bound
     assert g.stored_directions == (directions,)
 
 
-def test_blocks_hold_about_equal_work():
+def test_blocks_have_about_equal_work():
     lengths = np.random.default_rng(1).integers(0, 200, 20_000)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
     work = np.diff((offsets + np.arange(20_001, dtype=np.uint64))[work_blocks(offsets)].astype(int))
@@ -535,7 +532,7 @@ def test_blocks_hold_about_equal_work():
     assert (work[:-1] >= EDGES_PER_BLOCK - 201).all()
 
 
-def test_rows_at_some_work():
+def test_rows_at_equals_searchsorted():
     lengths = np.random.default_rng(2).integers(0, 5, 1000)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
     before = offsets + np.arange(1001, dtype=np.uint64)

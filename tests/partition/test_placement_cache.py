@@ -28,7 +28,7 @@ def graph():
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """Two fake GPUs."""
+    """Parse "cuda" names as fake GPUs."""
     real = elements.CpuElement
 
     def parse(on, *, gpu_memory=None):
@@ -57,13 +57,13 @@ def test_the_same_arguments_reuse_the_placement(graph):
 @pytest.mark.parametrize(
     "other", [{"on": "cpu:1"}, {"policy": "low"}, {"alpha": 0.4}, {"gpu_memory": "1GiB"}]
 )
-def test_other_arguments_place_anew(graph, other):
+def test_other_arguments_build_a_new_placement(graph, other):
     first = ev.bfs(graph, on=TWO, policy="high", alpha=0.5)
     second = ev.bfs(graph, **{"on": TWO, "policy": "high", "alpha": 0.5, **other})
     assert partitions(second) is not partitions(first)
 
 
-def test_both_directions_serve_one_direction_only(graph):
+def test_a_placement_with_both_directions_serves_one_direction(graph):
     """BFS stores both directions, PageRank in-edges only."""
     both = ev.bfs(graph, on=TWO)
     assert partitions(ev.pagerank(graph, on=TWO)) is partitions(both)
@@ -85,7 +85,7 @@ def test_an_error_in_the_arguments_is_still_an_error(graph):
         ev.bfs(graph, on=TWO, policy="best")
 
 
-def test_a_kept_placement_does_not_keep_its_graph():
+def test_a_kept_placement_does_not_keep_its_graph_alive():
     gc.disable()
     try:
         graph = ev.Graph.from_edges([0, 1], [1, 2])
@@ -123,7 +123,7 @@ def test_a_placement_is_not_kept_if_it_would_leave_little_memory(graph, monkeypa
     assert graph not in placement_cache._kept
 
 
-def test_another_thread_places_its_own(graph):
+def test_another_thread_builds_its_own_placement(graph):
     first, found = ev.bfs(graph, on=TWO), []
     thread = threading.Thread(target=lambda: found.append(ev.bfs(graph, on=TWO)))
     thread.start()
@@ -133,7 +133,7 @@ def test_another_thread_places_its_own(graph):
 
 
 def test_ranks_keep_no_placement(graph):
-    """All ranks must place together."""
+    """All ranks must call partition together."""
 
     def run(_):
         first, second = ev.bfs(graph, on="cpu:1"), ev.bfs(graph, on="cpu:1")

@@ -1,4 +1,4 @@
-"""Policies: owners by hand, shares, and the contract of every policy."""
+"""Policies: owners computed by hand, shares, and the contract of every policy."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_every_policy_has_a_contract():
 
 @pytest.fixture(scope="module")
 def skewed():
-    """2,000 vertices whose degrees fall from some hundreds to none."""
+    """Return a graph of 2,000 vertices with degrees from some hundreds to zero."""
     rng = np.random.default_rng(2)
     src, dst = (rng.random((2, 12_000)) ** 4 * 2000).astype(np.int64)
     return ev.Graph.from_edges(src, dst, directed=False, n=2000)
@@ -129,12 +129,12 @@ def skewed():
     ("alpha", "policy", "elements"),
     pairwise_cover([0, 0.1, 0.25, 0.5, 0.8, 1], [*PLANNED, "C-PG"], [2, 4]),
 )
-def test_shares_come_within_half_a_vertex_of_alpha(skewed, policy, alpha, elements):
+def test_shares_are_within_half_a_vertex_of_alpha(skewed, policy, alpha, elements):
     pg = ev.partition(skewed, ["cpu:1"] * elements, policy=policy, alpha=alpha)
     largest = int(skewed.out_degree().max())
     edges = [row.edges for row in pg.statistics.partitions]
     wanted = [alpha] + [(1 - alpha) / (elements - 1)] * (elements - 1)
-    # A cut moves by half a vertex at most; a share has two cuts.
+    # Each cut is wrong by at most half a vertex, and a share has two cuts.
     assert np.abs(np.array(edges) - np.array(wanted) * skewed.m).max() <= largest
     assert pg.statistics.alpha == edges[0] / skewed.m
     if alpha == 0:
@@ -162,7 +162,7 @@ def test_low_gives_the_lowest_degrees_to_the_first(skewed):
 def test_random_mixes_degrees(skewed):
     pg = ev.partition(skewed, ["cpu:1"] * 2, policy="random", alpha=0.5)
     lonely = [int((skewed.out_degree()[p.vertices[: p.owned]] == 0).sum()) for p in pg.partitions]
-    # Each lonely vertex falls on either side like a coin: five standard deviations around the half.
+    # Each vertex without edges is on either side with probability 1/2. Allow five standard deviations.
     assert abs(lonely[0] - sum(lonely) / 2) < 5 * np.sqrt(sum(lonely)) / 2
 
 
@@ -187,13 +187,13 @@ def test_random_separates_neighbours_of_a_grid_by_chance(seed):
 
 
 def test_directed_degrees_count_edges_in_and_out():
-    # 0 has four edges out, 1 has five in (from 0 and 2..5), so 1 is the highest.
+    # Vertex 0 has four out-edges, and vertex 1 has five in-edges, so vertex 1 has the highest degree.
     g = ev.Graph.from_edges([0, 0, 0, 0, 2, 3, 4, 5], [1, 6, 7, 8, 1, 1, 1, 1])
     pg = ev.partition(g, ["cpu:1"], policy="high")
     assert pg.partitions[0].vertices[:2].tolist() == [1, 0]
 
 
-def test_without_alpha_the_threads_decide():
+def test_without_alpha_shares_follow_the_threads():
     assert edge_shares([1, 3], None).tolist() == [0.25, 0.75]
     assert edge_shares([5], None).tolist() == [1.0]
 
@@ -222,7 +222,7 @@ def test_even_policies_ignore_alpha():
 
 # ---- owners by hand ----------------------------------------------------------------------------------
 
-# Vertices 0..7 have these degrees, 24 in all. In descending degree: 1 2 3 4 0 5 6 7.
+# Degrees of the vertices 0..7, 24 in total. The order by descending degree is 1 2 3 4 0 5 6 7.
 DEGREE = np.array([2, 7, 5, 4, 3, 1, 1, 1], np.uint64)
 BY_DEGREE = np.array([1, 2, 3, 4, 0, 5, 6, 7], np.uint32)
 
@@ -241,13 +241,13 @@ MACHINES = {"on_cpu": [True, False] * 2, "ranks": [0, 0, 1, 1]}
 
 
 def test_dp_by_hand():
-    """Two machines of a CPU and a GPU; α is a third.
+    """Two machines have a CPU and a GPU each; α is a third.
 
-    O: machine 0 gets vertices until it has 12 edges: 0, 1 and 2 (2 + 7 + 5 = 14). Machine 1 gets the rest, 10
-    edges. H: the CPU of machine 0 gets the edges nearest to a third of 14, which is 4.67: vertex 1 (7), or
-    nothing (0)? 7 is nearer. The CPU of machine 1 gets nearest to 3.33: vertex 3 (4).
-    L: the CPU of machine 0 gets vertex 0 (2) and vertex 2 (5): 7 is nearer than 2. The CPU of machine 1 gets
-    7, 6 and 5, 3 edges.
+    O: machine 0 gets vertices until it has 12 edges: 0, 1 and 2 (2 + 7 + 5 = 14). Machine 1 gets the other 10
+    edges. H: the CPU of machine 0 should get a third of 14, which is 4.67. Vertex 1 (7) is nearer than
+    nothing (0). The CPU of machine 1 should get 3.33: vertex 3 (4).
+    L: the CPU of machine 0 gets vertex 0 (2) and vertex 2 (5), because 7 is nearer than 2. The CPU of machine
+    1 gets the vertices 7, 6 and 5 with 3 edges.
     """
     shares = [1 / 6, 2 / 6] * 2
     assert owners_of("DP-OH", shares, **MACHINES) == [1, 0, 1, 2, 3, 3, 3, 3]
@@ -255,10 +255,10 @@ def test_dp_by_hand():
 
 
 def test_pd_by_hand():
-    """Two machines of a CPU and a GPU; α is a half.
+    """Two machines have a CPU and a GPU each; α is a half.
 
-    H: the CPUs get 1 and 2 (12 edges), the GPUs get the rest. O: each CPU is to get 6 edges, so the first is
-    full with vertex 1 (7). Each GPU is to get 6: vertices 0 and 3 (2 + 4), then 4, 5, 6 and 7.
+    H: the CPUs get 1 and 2 (12 edges), the GPUs get the rest. O: each CPU should get 6 edges, so the first is
+    full with vertex 1 (7). Each GPU should get 6: vertices 0 and 3 (2 + 4), then 4, 5, 6 and 7.
     L: the CPUs get 7 6 5 0 4 3 (12 edges). O: 0 and 3, then the rest. The GPUs get 1 and 2.
     """
     shares = [0.25] * 4
@@ -268,7 +268,7 @@ def test_pd_by_hand():
 
 @pytest.mark.parametrize("policy", ["DP-RH", "PD-HR"])
 def test_random_phases(skewed, policy):
-    """Each rank gets a mixture of degrees, and in each rank the CPU gets the highest degrees of its rank."""
+    """Each rank gets random degrees, and the CPU of each rank gets the highest of these degrees."""
     degree = skewed.out_degree()
     by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
     owner = owners(by_degree, degree, policy=policy, shares=np.array([0.2, 0.3] * 2), **MACHINES)
@@ -296,17 +296,18 @@ def test_one_rank_has_only_the_parallel_phase(skewed, policy, same):
 
 
 def test_pg_by_hand():
-    """A CPU and a GPU with r = 2: shares of 1/3 and 2/3. Loads in parentheses, the GPU's divided by 2.
+    """A CPU and a GPU with r = 2 have shares of 1/3 and 2/3. Loads (CPU, GPU / 2) are in parentheses.
 
     0 (2) CPU, as loads are equal: (2, 0). 1 (7) GPU: (2, 3.5). 2 (5) CPU: (7, 3.5). 3 (4) GPU: (7, 5.5).
     4 (3) GPU: (7, 7). 5 (1) CPU, as loads are equal: (8, 7). 6 (1) GPU: (8, 7.5). 7 (1) GPU: (8, 8).
     """
     gpu = {"on_cpu": [True, False]}
     assert owners_of("C-PG", [1 / 3, 2 / 3], **gpu) == [0, 1, 0, 1, 1, 0, 1, 1]
-    # The GPU has room for 8 edges: it gets 1 (7), is passed over for 3 and 4, and gets 5 (1).
+    # The GPU has room for 8 edges: it gets 1 (7), has no room for 3 and 4, and gets 5 (1).
     assert owners_of("C-PG", [1 / 3, 2 / 3], most_edges=[np.inf, 8], **gpu) == [0, 1, 0, 0, 0, 1, 0, 0]
-    # Without a CPU, full GPUs continue. Vertex 1 (7) fits neither, so from there on limits do not count:
-    # 1 to 1 (2, 7), 2 to 0 (7, 7), 3 to 0 (11, 7), 4 to 1 (11, 10), 5 to 1 (11, 11), 6 to 0, 7 to 1.
+    # Without a CPU, full GPUs continue. Vertex 1 (7) fits on neither GPU, so limits are ignored afterwards.
+    # Vertex 1 goes to 1 (2, 7), 2 to 0 (7, 7), 3 to 0 (11, 7). Vertex 4 goes to 1 (11, 10), 5 to 1 (11, 11).
+    # Vertex 6 goes to 0, and 7 to 1.
     gpus = {"on_cpu": [False, False], "most_edges": [6, 6]}
     assert owners_of("C-PG", [0.5, 0.5], **gpus) == [0, 1, 0, 0, 1, 1, 0, 1]
 
@@ -326,7 +327,7 @@ def test_pg_never_overfills(skewed, room):
 
 @pytest.mark.parametrize("policy", ["C-PG", "lpt"])
 @pytest.mark.parametrize("shares", [[0.25] * 4, [0.7, 0.1, 0.0, 0.2]])
-def test_least_loaded_is_the_plain_greedy(policy, shares):
+def test_least_loaded_equals_a_simple_greedy_loop(policy, shares):
     """A loop over all elements for each vertex finds the same owners."""
     degree = np.random.default_rng(1).zipf(1.8, 2000).clip(max=500).astype(np.uint64)
     by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
@@ -343,7 +344,7 @@ def test_least_loaded_is_the_plain_greedy(policy, shares):
 
 
 def test_lpt_by_hand():
-    """S13, figure 6: tasks of 8, 5, 4, 3 and 1 on three processors take 8, 6 and 7."""
+    """S13, figure 6: tasks of 8, 5, 4, 3 and 1 on three processors give loads of 8, 6 and 7."""
     degree = np.array([8, 5, 4, 3, 1], np.uint64)
     by_degree = np.arange(5, dtype=np.uint32)
     assert owners(by_degree, degree, policy="lpt", shares=np.full(3, 1 / 3)).tolist() == [0, 1, 2, 2, 1]
@@ -358,7 +359,7 @@ def test_policies_without_degrees_by_hand():
     thirds = [1 / 3] * 3
     assert owners_of("round-robin", thirds) == [0, 1, 2, 0, 1, 2, 0, 1]
     assert owners_of("chunking", thirds) == [0, 0, 0, 1, 1, 1, 2, 2]
-    # SplitMix64 with the state 0 returns this for its second number (Vigna's splitmix64.c).
+    # The first output of SplitMix64 with state 0, by Vigna's splitmix64.c.
     golden = np.array([0x9E3779B97F4A7C15], np.uint64)
     from evener.kernels.cpu.mixing import mix
 
@@ -366,11 +367,11 @@ def test_policies_without_degrees_by_hand():
 
 
 def test_io_by_hand():
-    # A third is 8 edges: 2 + 7 reaches it, then 5 + 4.
+    # A third is 8 edges: 2 + 7 reaches 8, and then 5 + 4.
     assert owners_of("io", [1 / 3] * 3) == [0, 0, 1, 1, 2, 2, 2, 2]
 
 
-# Two triangles, 0 2 4 and 1 3 5, joined by 4-1.
+# Two triangles, 0 2 4 and 1 3 5, and the edge 4-1.
 TRIANGLES = ev.Graph.from_edges([0, 2, 4, 1, 3, 5, 4], [2, 4, 0, 3, 5, 1, 1], directed=False)
 
 
@@ -381,22 +382,23 @@ def owners_of_triangles(policy, shares):
 
 
 def test_ldg_by_hand():
-    """Capacity 3. 0: to element 0. 1: no neighbour yet, so the emptier element. The rest follow neighbours.
+    """The capacity is 3. Vertex 0 goes to element 0. Vertex 1, without placed neighbours, goes to element 1.
 
-    4 has two neighbours on element 0 of 2 vertices, 2/3, and one on element 1 of 2 vertices, 1/3.
+    The other vertices follow their neighbours. Vertex 4 has scores of 2/3 on element 0 and 1/3 on element 1.
     """
     assert owners_of_triangles("ldg", [0.5, 0.5]) == [0, 1, 0, 1, 0, 1]
 
 
 def test_workloads_by_hand():
-    """Degrees 2 3 2 2 3 2. A crossing edge is one more edge of work on both elements.
+    """The degrees are 2 3 2 2 3 2. A crossing edge adds one edge of work to both elements.
 
-    MW: 0 to 0 (work 2, 0). 1 to 1 (2, 3). 2: to 0 is 4, to 1 is 3 + 2 + 1 = 6: to 0 (4, 3). 3: to 0 is
-    4 + 2 + 1 = 7, to 1 is 5: to 1 (4, 5). 4, a neighbour of 0, 2 and 1: to 0 is 4 + 3 + 1 = 8, to 1 is
-    5 + 3 + 2 = 10: to 0 (8, 6). 5, a neighbour of 3 and 1: to 0 is 8 + 2 + 2 = 12, to 1 is 8: to 1.
+    MW puts each vertex on the element that then has less work. Vertex 0 goes to 0 (work 2, 0), 1 to 1 (2, 3).
+    Vertex 2 would give 4 or 3 + 2 + 1 = 6: to 0 (4, 3). Vertex 3 would give 4 + 2 + 1 = 7 or 5: to 1 (4, 5).
+    Vertex 4, a neighbour of 0, 2 and 1, would give 4 + 3 + 1 = 8 or 5 + 3 + 2 = 10: to 0 (8, 6).
+    Vertex 5, a neighbour of 3 and 1, would give 8 + 2 + 2 = 12 or 8: to 1.
     """
     assert owners_of_triangles("mw", [0.5, 0.5]) == [0, 1, 0, 1, 0, 1]
-    # MI: 0 to 0, 1 to 0 (2 + 3 edges), 2 to 0 (7 edges, its share of 14). The rest to 1.
+    # MI puts 0, 1 and 2 on element 0, which then has its share of 7 of 14 edges. The others go to element 1.
     assert owners_of_triangles("mi", [0.5, 0.5]) == [0, 0, 0, 1, 1, 1]
 
 
@@ -417,14 +419,14 @@ def test_metis_needs_its_package(monkeypatch):
 
 
 @pytest.mark.parametrize("policy", PLANNED)
-def test_cuts_of_many_vertices_are_where_their_edges_sum_up_to_the_shares(policy):
+def test_cuts_of_many_vertices_match_the_shares_of_edges(policy):
     rng = np.random.default_rng(8)
     degree = (rng.pareto(1.2, 100_000) * 3).astype(np.uint64)
     by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
     shares = np.array([0.05, 0.4, 0.001, 0.549])
     owner = owners(by_degree, degree, policy=policy, shares=shares)
     order = find_policy(policy).order(by_degree, 0)
-    # One after another, and each with its share of the edges to within half of the vertices at its two ends.
+    # Elements get consecutive vertices. Each cut is wrong by at most half of a vertex next to the cut.
     assert (np.diff(owner[order].astype(int)) >= 0).all()
     edges = np.bincount(owner, weights=degree, minlength=4).cumsum()
     ends = [degree[order[owner[order] == p][-1]] for p in range(3)]
@@ -452,12 +454,12 @@ def test_more_elements_than_a_byte_can_number(policy):
     assert np.bincount(owner).tolist() == [2] * 300
 
 
-def test_unknown_policy_is_refused():
+def test_an_unknown_policy_is_rejected():
     with pytest.raises(ev.ArgumentError, match=r"policy=: expected one of C-PG, .*found 'best'"):
         owners(np.arange(2, dtype=np.uint32), np.ones(2, np.uint64), policy="best", shares=np.full(2, 0.5))
 
 
-def test_ranks_that_know_a_part_refuse_policies_that_need_more():
+def test_policies_that_need_more_than_ranks_know_are_rejected():
     check_needs("DP-RH", "positions")
     check_needs("hash", "positions")
     message = (

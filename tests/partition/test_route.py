@@ -1,4 +1,4 @@
-"""Routes: the owner's vertices that have mirrors, as a list and as a bitmap."""
+"""Routes store the owner's mirrored vertices as a list and as a bitmap."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evener.partition.route import Route
 
 
 @given(st.sets(st.integers(0, 299), min_size=1), st.integers(0, 100))
-def test_the_bitmap_and_its_counts(index, more):
+def test_bitmap_and_counts(index, more):
     owned = max(index) + 1 + more
     route = Route.from_index(0, 1, 7, np.array(sorted(index), np.uint32), owned)
     flags = [v in index for v in range(-(-owned // 64) * 64)]

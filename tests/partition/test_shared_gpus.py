@@ -1,4 +1,4 @@
-"""A warning about GPUs that several ranks use, and the GPU of each rank of a machine."""
+"""The warning about GPUs that several ranks share, and the choice of a GPU for each rank."""
 
 from __future__ import annotations
 

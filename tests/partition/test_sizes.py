@@ -1,4 +1,4 @@
-"""Sizes of partitions from degrees alone, against those of real partitions."""
+"""Partition sizes estimated from degrees, compared with real partitions."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def graph():
 def test_sizes_are_near_those_of_real_partitions(graph, policy, alpha):
     placed = ev.partition(graph, ["cpu:1", "cpu:1"], policy=policy, alpha=alpha)
     found = estimated(Degrees.of(graph.out_degree()), policy, [alpha, 1 - alpha])
-    # Few hubs have many edges: in random order, the standard deviation is about 110 vertices.
+    # In random order, the few hubs give a standard deviation of about 110 vertices.
     vertices = 330 if policy == "random" else 30
     for share, sizes in zip(ElementShare.all_of(placed), found, strict=True):
         real = share.sizes
         assert sizes.connected == pytest.approx(real.connected, rel=0.06, abs=vertices)
         assert sizes.edges == pytest.approx(real.edges, rel=0.03)
         assert sizes.vertices == pytest.approx(real.vertices, rel=0.06, abs=vertices)
-        # Hubs of so small a graph are neighbours of one another, so the other edges lead farther out.
+        # In a small graph, hubs are often neighbours of each other, so other edges reach more vertices.
         assert sizes.mirrors == pytest.approx(real.mirrors, rel=0.25, abs=30)
         assert sizes.remote_mirrors == pytest.approx(real.remote_mirrors, rel=0.25, abs=30)
 
 
 def test_long_runs_of_mirrors_without_gaps_are_counted(monkeypatch):
-    """Where nearly all vertices of a long run have a mirror, all of them get one."""
+    """If nearly all vertices of a long run have a mirror, all get one."""
     for module in ("evener.partition.sizes", "evener.partition.partition"):
         monkeypatch.setattr(import_module(module), "LONG_RUN", 1000)
     graph = ev.read("rmat:17")
@@ -52,7 +52,7 @@ def test_long_runs_of_mirrors_without_gaps_are_counted(monkeypatch):
 
 @pytest.fixture(scope="module")
 def cited():
-    """Each vertex cites ten others, and most cite the same few: in-degrees differ from out-degrees."""
+    """Return a graph with out-degree ten and skewed in-degrees."""
     rng = np.random.default_rng(5)
     heads = (20000 * rng.random(200000) ** 3).astype(np.int64)
     return ev.Graph.from_edges(np.repeat(np.arange(20000), 10), heads, n=20000)
@@ -60,7 +60,7 @@ def cited():
 
 @pytest.mark.parametrize("policy", ["random", "high", "low"])
 @pytest.mark.parametrize("directions", ["in", "out", "both"])
-def test_directed_sizes_count_what_is_stored(cited, directions, policy):
+def test_directed_sizes_count_stored_edges(cited, directions, policy):
     placed = ev.partition(cited, ["cpu:1", "cpu:1"], alpha=0.3, policy=policy, directions=directions, seed=1)
     found = estimated(GraphSizes.of(cited, directions).degrees, policy, [0.3, 0.7])
     for one, sizes in zip(ElementShare.all_of(placed), found, strict=True):
@@ -115,7 +115,7 @@ def test_degrees_are_counted():
     assert found.edges == 7
 
 
-def test_edges_of_one_direction_are_counted_by_all_edges_of_a_vertex():
+def test_degrees_of_one_stored_direction():
     found = Degrees.of(*np.array([[3, 0, 3, 1], [2, 0, 1, 1], [1, 0, 2, 0]], np.uint64))
     assert (found.stored == [3, 1, 0]).all()
     assert (found.targeting == [3, 0, 0]).all()

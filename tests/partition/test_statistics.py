@@ -1,4 +1,4 @@
-"""Statistics against counting by hand and by definition (T13 §3.4)."""
+"""Statistics, counted by hand and by definition (T13 §3.4)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from reference import edges as edges_of
 
 
 def test_by_hand():
-    """A star of four leaves on two elements; the hub and leaf 1 on the first.
+    """A star of four leaves is on two elements; the first has the hub and leaf 1.
 
-    Stored edges: 0-1 0-2 0-3 0-4 1-0 | 2-0 3-0 4-0. Crossing: 0-2 0-3 0-4 and 2-0 3-0 4-0, six of eight.
-    Mirrors: 2, 3 and 4 on the first, 0 on the second, where it takes in three messages as one.
+    The stored edges are 0-1 0-2 0-3 0-4 1-0 | 2-0 3-0 4-0. Six of eight cross: 0-2 0-3 0-4 and 2-0 3-0 4-0.
+    The first element has mirrors of 2, 3 and 4. The second has a mirror of 0, which joins three messages.
     """
     g = ev.Graph.from_edges([0, 0, 0, 0], [1, 2, 3, 4], directed=False)
     pg = ev.partition(g, ["cpu:1", "cpu:1"], policy="high", alpha=0.625)
@@ -27,7 +27,7 @@ def test_by_hand():
     assert statistics.alpha == 5 / 8
     assert statistics.beta == 6 / 8
     assert statistics.beta_aggregated == 4 / 8
-    # The largest less the mean, over the mean (S13): 5 - 4 of 4 edges, 3 - 2.5 of 2.5 vertices.
+    # (largest - mean) / mean (S13): (5 - 4) / 4 edges and (3 - 2.5) / 2.5 vertices.
     assert statistics.edge_imbalance == 1 / 4
     assert statistics.vertex_imbalance == pytest.approx(1 / 5)
     assert [row.element for row in statistics.partitions] == ["cpu:1#0", "cpu:1#1"]
@@ -44,7 +44,7 @@ def test_by_definition(directed, directions, policy, elements):
     owner = np.array([pg.place_of(v)[0] for v in range(g.n)])
     tails, heads = edges_of(g)
     crossing = int((owner[tails] != owner[heads]).sum())
-    # What each partition asks of others: the far ends of its crossing edges, each once.
+    # Each partition needs the remote ends of its crossing edges once.
     needed = set()
     if directions != "in" or not directed:
         needed |= set(zip(owner[tails].tolist(), heads.tolist(), strict=True))
@@ -63,7 +63,7 @@ def test_by_definition(directed, directions, policy, elements):
 
 
 def test_aggregation_pays_on_a_skewed_graph():
-    """T13 figure 4: few of the crossing edges are left when those to one vertex travel as one."""
+    """T13, figure 4: aggregating the messages to each vertex leaves few messages."""
     rng = np.random.default_rng(0)
     src, dst = (rng.random((2, 100_000)) ** 4 * 4000).astype(np.int64)
     pg = ev.partition(ev.Graph.from_edges(src, dst, directed=False, n=4000), ["cpu:1"] * 2)
@@ -71,10 +71,10 @@ def test_aggregation_pays_on_a_skewed_graph():
     assert pg.statistics.beta_aggregated < 0.05
 
 
-def test_bytes_are_those_of_the_arrays():
+def test_bytes_equal_the_arrays():
     g = ev.Graph.from_edges([0, 1, 2], [1, 2, 0], np.ones(3, np.float32))
     (p,) = ev.partition(g, ["cpu:1"]).partitions
-    # Out and in: 4 offsets of 8, 3 targets and 3 weights of 4, 2 block bounds of 4; then 3 vertices and 3
-    # degrees of 4, and 2 mirror bounds of 8.
+    # Each direction has 4 offsets of 8 bytes, and 3 targets, 3 weights and 2 block bounds of 4 bytes.
+    # The rest is 3 vertices and 3 degrees of 4 bytes, and 2 mirror bounds of 8 bytes.
     assert p.nbytes == 2 * (32 + 12 + 12 + 8) + 12 + 12 + 16
     assert ev.partition(g, ["cpu:1"]).statistics.nbytes == p.nbytes

@@ -16,7 +16,7 @@ from kernel_inventory import find_kernels_of_gpus
 
 @pytest.fixture
 def gpus(monkeypatch, tmp_path):
-    """Give the machine so many fake GPUs; it begins with one. No run is recorded yet."""
+    """Give the machine one fake GPU and an empty file of observations; return a function to set the count."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cuda, "CudaElement", FakeGpu)
     find_kernels_of_gpus(monkeypatch)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from evener.planning.cost_model import Coefficients, CostModel, Fitted
 
-# The part by which a CPU may take longer in these models; GPUs take as long as predicted.
+# Relative margin of CPU times in these models. GPU times have no margin.
 CPU_MARGIN = 0.15
 
 
 def cost_model(elements, *, cpu=1e-9, gpu=1e-10, host=1e-9, byte=0.0, superstep=0.0):
-    """Return a model in which edges take these seconds, on all threads of a CPU element."""
+    """Return a model with these seconds per edge, for all threads of a CPU element together."""
     fitted = {
         one.name: Fitted(
             Coefficients(cpu * one.threads if one.kind == "cpu" else gpu, host, 0.0, byte, superstep),

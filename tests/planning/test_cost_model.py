@@ -33,8 +33,8 @@ def work(edges=0.0, host_edges=0.0, vertices=0.0, bytes_sent=0.0, supersteps=0.0
     )
 
 
-def test_a_run_takes_as_long_as_its_slowest_element():
-    """By hand: 2 passes of 1000 edges, 100 vertices, 30 mirrors elsewhere with 4 bytes, 3 supersteps."""
+def test_the_slowest_element_determines_the_time_of_a_run():
+    """The run has 2 passes of 1000 edges, 100 vertices, 30 remote mirrors of 4 bytes and 3 supersteps."""
     fitted = {
         "cpu": Fitted(Coefficients(4e-3, 0, 2e-2, 1e-3, 1e-2), 0.5, 1.0),
         "cuda:0": Fitted(Coefficients(1e-3, 5e-3, 0, 1e-3, 1e-2), 0.0, 1.0, runs=3),
@@ -50,8 +50,8 @@ def test_a_run_takes_as_long_as_its_slowest_element():
     assert cpu.exchange_seconds == pytest.approx(2 * (30 * 4 * 1e-3 + 3 * 1e-2))
     assert gpu.compute_seconds == pytest.approx(2 * (600 * 1e-3 + 400 * 5e-3))
     assert gpu.exchange_seconds == pytest.approx(2 * 3 * 1e-2)
-    assert found.seconds == pytest.approx(5.26)  # the GPU, as the CPU takes 3.3 s
-    # With its margin of a half the CPU takes 4.95 s, less than the GPU.
+    assert found.seconds == pytest.approx(5.26)  # the GPU; the CPU needs 3.3 s
+    # With its margin of 50%, the CPU needs 4.95 s, less than the GPU.
     assert model.cautious_seconds(shares, passes=2) == pytest.approx(5.26)
     assert (found.least_seconds, found.most_seconds) == pytest.approx((2.63, 10.52))
     assert (found.runs, found.unobserved) == (3, ("cpu",))
@@ -64,14 +64,14 @@ def test_a_single_element_exchanges_nothing():
     assert alone.elements[0].name == "cpu"
 
 
-def test_without_runs_the_coefficients_are_those_of_the_prior():
+def test_without_runs_the_coefficients_equal_the_prior():
     found = fit(PRIOR, [])
     assert found.coefficients == PRIOR.coefficients
     assert (found.margin, found.spread, found.runs) == (0.15, 1.0, 0)
 
 
 def test_many_runs_outweigh_the_prior():
-    """Times follow from other coefficients and random sizes: predictions come near, whatever the prior."""
+    """The fit predicts times of random sizes, although the true coefficients differ from the prior."""
     true = np.array([4e-9, 3e-10, 1e-9, 4e-10, 5e-4])
     rng = np.random.default_rng(3)
     sizes = rng.uniform(1, 20, (60, 5)) * [1e8, 1e9, 1e8, 1e9, 1e3]
@@ -84,7 +84,7 @@ def test_many_runs_outweigh_the_prior():
 
 
 def test_one_run_moves_the_coefficient_that_dominates_it():
-    """Edges alone, twice as slow as by the prior: nearly the whole factor is learnt, for edges only."""
+    """Edges are twice as slow as in the prior. The fit learns nearly the whole factor, only for edges."""
     found = fit(PRIOR, [(work(edges=1e9), 4.0, 0.0)]).coefficients
     assert found.edge == pytest.approx(4e-9, rel=0.1)
     assert found[1:] == pytest.approx(PRIOR.coefficients[1:])
@@ -97,13 +97,13 @@ def test_one_run_outweighs_a_prior_that_is_wrong_by_a_large_factor(times):
 
 
 def test_no_coefficient_becomes_negative():
-    """Twice the edges in half the time: more edges do not save time."""
+    """The runs suggest a negative time per edge: twice the edges in half the time."""
     runs = [(work(edges=1e9, vertices=1e6), 4.0, 0.0), (work(edges=2e9, vertices=1e6), 2.0, 0.0)] * 5
     assert min(fit(PRIOR, runs).coefficients) >= 0
 
 
 def test_recent_runs_weigh_more():
-    """The same runs in the other order: the last ones decide."""
+    """The same runs in opposite orders give different fits."""
     slow, fast = (work(edges=1e9), 4.0, 0.0), (work(edges=1e9), 1.0, 0.0)
     ended_fast = fit(PRIOR, [slow] * 20 + [fast] * 20).coefficients.edge
     ended_slow = fit(PRIOR, [fast] * 20 + [slow] * 20).coefficients.edge
@@ -129,7 +129,7 @@ def test_a_model_learns_from_runs_on_equal_hardware():
     model = CostModel.of((0.0, 4.0), priors, runs, supersteps=9.0)
     assert [model.fitted[name].runs for name in priors] == [2, 1, 0]
     assert model.fitted["cuda:1"].coefficients == ONES
-    assert model.supersteps == 3.0  # six in two passes; a single element's are not comparable
+    assert model.supersteps == 3.0  # six in two passes; runs on a single element do not count
     assert CostModel.of((0.0, 4.0), priors, runs[:1], supersteps=9.0).supersteps == 9.0
 
 
@@ -140,7 +140,7 @@ def test_time_outside_the_elements_belongs_to_the_supersteps():
 
 
 def test_priors_follow_from_hardware_facts():
-    """A GPU with twice the bandwidths takes half the time; early exits make edges cheaper."""
+    """Twice the bandwidth halves the times of a GPU. Early exits make edges cheaper."""
     every, early = registry.find("pagerank"), registry.find("bfs")
     slow = gpu_prior(every, "a GPU", GpuFacts(1e12, 2e10)).coefficients
     fast = gpu_prior(every, "a GPU", GpuFacts(2e12, 4e10)).coefficients

@@ -1,4 +1,4 @@
-"""The file of observed runs: what is kept, what is skipped, and what happens where nothing can be written."""
+"""The file of observed runs: kept runs, skipped lines, and failures to write."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cache(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_runs_come_back_by_algorithm_oldest_first():
+def test_observations_of_an_algorithm_start_with_the_oldest():
     assert observations("pagerank") == []
     for run in (RUN, replace(RUN, algorithm="bfs"), replace(RUN, seconds=2.0)):
         record(run)
@@ -39,7 +39,7 @@ def test_runs_come_back_by_algorithm_oldest_first():
     assert observations("wcc") == []
 
 
-def test_the_newest_256_runs_count():
+def test_only_the_newest_256_runs_are_kept():
     for number in range(1, 2 * home.KEPT + 100):
         record(replace(RUN, supersteps=number))
     found = [run.supersteps for run in observations("pagerank")]
@@ -74,7 +74,7 @@ def line(**changed):
         lambda: line()[:-20],
     ],
 )
-def test_lines_without_sense_are_skipped(garbage):
+def test_invalid_lines_are_skipped(garbage):
     text = garbage()
     record(RUN)
     with file_of_observations().open("a") as file:
@@ -83,7 +83,7 @@ def test_lines_without_sense_are_skipped(garbage):
     assert observations("pagerank") == [RUN, replace(RUN, seconds=2.0)]
 
 
-def test_a_file_that_is_no_text_is_no_observations():
+def test_a_binary_file_has_no_observations():
     file_of_observations().parent.mkdir(parents=True)
     file_of_observations().write_bytes(bytes(range(256)) * 10)
     assert observations("pagerank") == []
@@ -100,7 +100,7 @@ def test_processes_record_without_losing_a_run():
 
 
 @pytest.mark.parametrize("broken", ["a file in its place", "no home", "a folder in its place"])
-def test_where_nothing_can_be_written_a_run_goes_on(monkeypatch, cache, caplog, broken):
+def test_a_run_continues_if_it_cannot_be_recorded(monkeypatch, cache, caplog, broken):
     if broken == "a file in its place":
         (cache / "evener").write_text("")
     elif broken == "no home":

@@ -1,4 +1,4 @@
-"""Plans: the choice among elements, policies and shares, and the words for it."""
+"""Plans: the choice of elements, policy and share, and its text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def gpu(room=GIB, number=0):
 
 
 def made(sizes, elements, *, policy="auto", alpha=None, passes=1.0, use_all=False, **coefficients):
-    """The plan for an algorithm whose edges take the seconds given as `coefficients`."""
+    """Return the plan for an algorithm with the given seconds per edge."""
     model = cost_model(elements, **coefficients)
     how = {"policy": policy, "alpha": alpha, "passes": passes, "use_all": use_all}
     plan, members = choose(sizes, "pagerank", "an iteration", elements, model, **how)
@@ -51,7 +51,7 @@ def bytes_without_edges(graph):
     return bytes_excluding_edges(graph.n, 0, 0, graph.m, directions=1)
 
 
-def test_a_gpu_that_holds_the_graph_and_is_faster_has_all_of_it(sizes):
+def test_a_fast_gpu_with_room_gets_the_whole_graph(sizes):
     found = made(sizes, [CPU, gpu()], gpu=1e-12, superstep=1e-4)
     assert (found.on, found.alpha) == (("cuda:0",), None)
     assert found.shares[0].host_edges == 0
@@ -59,21 +59,21 @@ def test_a_gpu_that_holds_the_graph_and_is_faster_has_all_of_it(sizes):
     assert found.prediction.speedup_over_cpu > 1
 
 
-def test_a_slow_gpu_is_left_out(sizes):
+def test_a_slow_gpu_is_not_used(sizes):
     found = made(sizes, [CPU, gpu()], gpu=1e-6)
     assert found.on == ("cpu",)
     assert found.prediction.speedup_over_cpu == pytest.approx(1.0)
 
 
-def test_equals_share_the_edges_by_their_margins(sizes):
-    """Both finish together if the CPU takes longer by its margin."""
+def test_equally_fast_elements_divide_the_edges_by_their_margins(sizes):
+    """Both elements finish at the same time if the CPU is slower by its margin."""
     found = made(sizes, [CPU, gpu()], gpu=1e-9)
     assert found.on == ("cpu", "cuda:0")
     assert found.alpha == pytest.approx(1 / (2 + CPU_MARGIN), abs=0.011)
     assert found.prediction.speedup_over_cpu == pytest.approx(1 / (1 - found.alpha), rel=0.01)
 
 
-def test_the_fewer_edges_fit_the_more_the_cpu_gets(graph, sizes):
+def test_the_cpu_gets_more_edges_if_fewer_fit_on_the_gpu(graph, sizes):
     alphas = []
     for fits in (0.8, 0.65, 0.5):
         room = int(bytes_without_edges(graph) + fits * graph.m * 4)
@@ -89,7 +89,7 @@ def test_the_fewer_edges_fit_the_more_the_cpu_gets(graph, sizes):
 def test_given_elements_policy_and_share_are_kept(sizes):
     found = made(sizes, [CPU, gpu()], policy="low", alpha=0.3, use_all=True)
     assert (found.on, found.policy, found.alpha) == (("cpu", "cuda:0"), "low", 0.3)
-    # A policy of equal parts has no share to choose.
+    # C-R gives equal parts, so there is no alpha.
     even = made(sizes, [CPU, gpu()], policy="C-R", use_all=True)
     assert (even.policy, even.alpha) == ("C-R", None)
     assert even.shares[0].sizes.edges == pytest.approx(even.shares[1].sizes.edges, abs=1)
@@ -105,20 +105,20 @@ def test_given_elements_policy_and_share_are_kept(sizes):
         (1, ("cpu",), {"CPU alone", "CPU and GPU"}),
     ],
 )
-def test_a_given_share_leaves_out_no_side_with_edges(sizes, alpha, on, kinds):
-    """Though the GPU alone would be faster."""
+def test_a_given_share_keeps_every_side_with_edges(sizes, alpha, on, kinds):
+    """A given alpha takes precedence over the faster placement on the GPU alone."""
     found = made(sizes, [CPU, gpu()], gpu=1e-12, superstep=1e-4, alpha=alpha)
     assert found.on == on
     assert set(found.alternatives) == kinds
 
 
-def test_a_placement_without_room_is_refused_in_a_sentence(sizes):
+def test_a_placement_without_room_is_an_error(sizes):
     with pytest.raises(ev.DeviceOutOfMemory, match=r"cuda:0 has room for 1.0 KiB, .* needs .*larger alpha"):
         made(sizes, [gpu(1024)])
 
 
-def test_the_error_for_named_elements_is_theirs(sizes):
-    """Not the error of one element alone, which does not fit either."""
+def test_the_error_for_named_elements_describes_all_of_them(sizes):
+    """The error describes the placement on both GPUs, although one GPU alone does not fit either."""
     elements = [CPU, gpu(1024), gpu(1024, 1)]
     with pytest.raises(ev.DeviceOutOfMemory, match=r"a partition of 16,384 vertices"):
         made(sizes, elements[1:2], use_all=True)
@@ -126,7 +126,7 @@ def test_the_error_for_named_elements_is_theirs(sizes):
         made(sizes, elements[1:], use_all=True)
 
 
-def test_kinds_of_placement_that_do_not_fit_are_kept_with_the_reason(graph, sizes):
+def test_placements_that_do_not_fit_are_listed_with_the_reason(graph, sizes):
     found = made(sizes, [CPU, gpu(1024)])
     assert found.on == ("cpu",)
     assert set(found.alternatives) == {"CPU alone"}
@@ -134,13 +134,13 @@ def test_kinds_of_placement_that_do_not_fit_are_kept_with_the_reason(graph, size
     assert found.no_gpu_reason == found.infeasible["GPU alone"]
     assert found.no_gpu_reason.startswith("cuda:0 has room for 1.0 KiB, but ")
     assert made(sizes, [CPU, gpu()]).no_gpu_reason is None
-    # Half of the vertices have room, so the kind fits with some share.
+    # The GPU has room for half of the vertices, so "CPU and GPU" fits with some share.
     half = made(sizes, [CPU, gpu(bytes_without_edges(graph) // 2)], policy="random")
     assert set(half.infeasible) == {"GPU alone"}
     assert set(half.alternatives) == {"CPU alone", "CPU and GPU"}
 
 
-def test_a_gpu_without_room_is_left_for_others(sizes, graph):
+def test_a_gpu_without_room_is_skipped_for_other_gpus(sizes, graph):
     elements = [CPU, gpu(1024), gpu(number=1), gpu(number=2)]
     found = made(sizes, elements, gpu=1e-9)
     assert found.on == ("cpu", "cuda:1", "cuda:2")
@@ -151,12 +151,12 @@ def test_a_gpu_without_room_is_left_for_others(sizes, graph):
 
 
 @pytest.mark.parametrize(("times_slower", "on"), [(49, ("cpu",)), (19, ("cpu", "cuda:0"))])
-def test_more_elements_have_to_gain_a_few_percent(sizes, times_slower, on):
-    """With a GPU of 1/49 of its speed a CPU takes 0.98 of the time, with one of 1/19 of it 0.95."""
+def test_another_element_must_save_a_few_percent(sizes, times_slower, on):
+    """A GPU with 1/49 of the CPU's speed saves 2% of the time, and a GPU with 1/19 saves 5%."""
     assert made(sizes, [CPU, gpu()], gpu=times_slower * 1e-9).on == on
 
 
-def test_the_cpu_alone_is_all_of_its_elements(sizes):
+def test_the_cpu_alone_includes_all_cpu_elements(sizes):
     halves = [CpuElement("cpu:2#0", 2), CpuElement("cpu:2#1", 2)]
     model = cost_model(halves)
     found, _ = choose(sizes, "wcc", "a run", halves, model, alpha=0.3, use_all=True)
@@ -166,7 +166,7 @@ def test_the_cpu_alone_is_all_of_its_elements(sizes):
     assert shares == pytest.approx([0.3, 0.7], abs=1e-3)
 
 
-def test_a_plan_is_for_as_many_passes_as_are_asked_for(sizes):
+def test_predicted_seconds_are_proportional_to_passes(sizes):
     for passes in (0, 1, 10):
         found = made(sizes, [CPU], cpu=1e-9, passes=passes)
         assert found.prediction.seconds == pytest.approx(passes * sizes.degrees.edges * 1e-9)
@@ -174,18 +174,18 @@ def test_a_plan_is_for_as_many_passes_as_are_asked_for(sizes):
 
 
 @pytest.mark.parametrize(("cpu", "passes"), [(1e6, 1e308), (np.nan, 1)])
-def test_times_that_are_no_finite_numbers_are_refused(sizes, cpu, passes):
+def test_times_that_are_not_finite_are_rejected(sizes, cpu, passes):
     with pytest.raises(ev.ArgumentError, match=r"passes=: .* of pagerank, found .*; give fewer passes"):
         made(sizes, [CPU], cpu=cpu, passes=passes)
 
 
-def test_speed_ups_are_of_as_many_passes():
+def test_speed_ups_use_the_same_number_of_passes():
     found = Prediction((), seconds=2.0).with_alternatives({"CPU alone": 3.0, "GPU alone": 1.0}, passes=4)
     assert (found.speedup_over_cpu, found.speedup_over_gpu) == (6, 2)
 
 
-def test_a_share_of_a_grid_that_fits_is_not_refused():
-    """Neighbours in a grid lie near each other, so few vertices have mirrors, whatever their degrees."""
+def test_a_share_of_a_grid_that_fits_is_accepted():
+    """In a grid, neighbours are near each other, so an estimate by degrees would give too many mirrors."""
     graph = ev.read("grid:300x300")
     real = ev.partition(graph, ["cpu:1", "cpu:1"], policy="high", alpha=0.5).partitions[1]
     needs = bytes_excluding_edges(real.owned, real.mirrors, real.mirrors, real.stored_edges, directions=1)
@@ -195,10 +195,10 @@ def test_a_share_of_a_grid_that_fits_is_not_refused():
     assert found.shares[1].sizes.mirrors == pytest.approx(real.mirrors, rel=0.1, abs=300)
 
 
-# ---- words ---------------------------------------------------------------------------------------------
+# ---- text of a plan ------------------------------------------------------------------------------------
 
 
-def test_the_words_of_a_plan(sizes):
+def test_the_text_of_a_plan(sizes):
     found = made(sizes, [CPU, gpu()], gpu=1e-9, policy="random")
     lines = render.planned(found).splitlines()
     share = f"alpha {found.alpha:.2f} (share of the edges on the CPU side)"
@@ -215,7 +215,7 @@ def test_the_words_of_a_plan(sizes):
     assert lines[10:] == [f"CPU and GPU: {took}", f"CPU alone: {whole}", f"GPU alone: {whole}"]
 
 
-def test_each_cell_of_a_plan_and_the_origin_of_its_prediction():
+def test_the_table_of_a_plan_and_the_origin_of_its_prediction():
     shares = (
         ElementShare("cpu", "cpu", 4, PartitionSizes(100, 100, 20, 30, 1000)),
         ElementShare("cuda:0", "cuda", 1, PartitionSizes(300, 300, 30, 20, 7000), host_edges=500),
@@ -263,7 +263,7 @@ def test_the_origin_of_a_prediction(runs, unobserved, origin):
     assert Prediction((), 1.0, runs=runs, unobserved=unobserved).origin == origin
 
 
-def test_the_words_for_a_placement_that_does_not_fit(sizes):
+def test_the_text_for_a_placement_that_does_not_fit(sizes):
     lines = render.planned(made(sizes, [CPU, gpu(1024)])).splitlines()
     assert lines[0] == "pagerank on cpu"
     assert [one for one in lines if one.startswith("GPU alone: does not fit; cuda:0 has room for 1.0 KiB, ")]
@@ -271,10 +271,10 @@ def test_the_words_for_a_placement_that_does_not_fit(sizes):
     assert not [one for one in lines if one.startswith("Speed-up")]  # there is no other choice
 
 
-def test_a_faster_placement_without_a_safe_gain_is_named(sizes):
-    """Alone the CPU takes 0.9 of the GPU's time, and with its margin 1.035 times as long."""
+def test_a_faster_placement_without_a_safe_gain_is_mentioned(sizes):
+    """The CPU alone needs 0.9 times the GPU's time, or 1.035 times with its margin."""
     found = made(sizes, [CPU, gpu()], cpu=0.9e-9, gpu=1e-9, byte=1.0)
     assert (found.on, found.faster_but_unsafe) == (("cuda:0",), "CPU alone")
-    said = "CPU alone is not chosen: the gain is below the error of the prediction."
-    assert said in render.planned(found).splitlines()
+    sentence = "CPU alone is not chosen: the gain is below the error of the prediction."
+    assert sentence in render.planned(found).splitlines()
     assert made(sizes, [CPU, gpu()], cpu=0.8e-9, gpu=1e-9, byte=1.0).faster_but_unsafe is None

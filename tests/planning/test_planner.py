@@ -1,4 +1,4 @@
-"""Placing by plan: when a plan is made, what it costs, and what happens where a GPU cannot be used."""
+"""Placement by plan: open choices, the cost of planning, and GPUs that cannot be used."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def graph():
 
 @pytest.fixture
 def slow_cpu(monkeypatch):
-    """Make the CPU so slow by hardware facts that a GPU is faster at any graph."""
+    """Change the hardware facts, so that a GPU is faster for any graph."""
     monkeypatch.setattr("evener.planning.prior.CPU_EDGE_SECONDS", 1.0)
 
 
 @pytest.fixture
 def slow_gpu(monkeypatch):
-    """Make GPUs so slow by hardware facts that the CPU is faster at any graph."""
+    """Change the hardware facts, so that the CPU is faster for any graph."""
     monkeypatch.setattr("evener.planning.prior.GPU_EDGE_BYTES", 1e15)
 
 
@@ -55,11 +55,11 @@ def check(graph, result):
     assert (result["distance"] == reference.bfs(graph, 1)[0]).all()
 
 
-# ---- what is planned -----------------------------------------------------------------------------------
+# ---- planned choices -----------------------------------------------------------------------------------
 
 
-def test_a_small_graph_goes_to_the_cpu_and_a_large_one_to_the_gpu(graph):
-    """From hardware facts: starting a GPU's superstep takes longer than a thousand vertices."""
+def test_a_small_graph_is_placed_on_the_cpu_and_a_large_one_on_the_gpu(graph):
+    """By hardware facts, starting a superstep on a GPU needs more time than a thousand vertices."""
     assert where(ev.bfs(graph, source=1)) == ["cpu"]
     assert ev.plan(ev.read("rmat:17"), "pagerank", on=None).on == ("cuda:0",)
 
@@ -72,7 +72,7 @@ def test_a_run_is_compared_with_its_plan(graph):
     assert result.prediction.seconds == pytest.approx(5 * once.seconds)
     assert result.prediction.speedup_over_gpu == pytest.approx(1)
     assert result.prediction.speedup_over_cpu == pytest.approx(once.speedup_over_cpu)
-    # A plan for one algorithm predicts nothing of another.
+    # A plan for one algorithm has no prediction for another.
     assert ev.wcc(result.partitioned).prediction is None
     assert " (from hardware facts), took " in result.explain()
 
@@ -99,7 +99,7 @@ def test_open_choices_are_planned(graph, asked, planned):
         assert pg.statistics.alpha == pytest.approx(asked["alpha"], abs=0.05)
 
 
-def test_edges_are_planned_for_in_the_directions_that_are_followed():
+def test_a_plan_counts_edges_in_the_directions_of_the_algorithm():
     graph = ev.read("rmat:8,directed")
     for algorithm, directions in (("pagerank", 1), ("bfs", 2)):
         made = ev.plan(graph, algorithm, on="cpu")
@@ -108,7 +108,7 @@ def test_edges_are_planned_for_in_the_directions_that_are_followed():
 
 @pytest.mark.parametrize("on", ["cpu:1,cuda:0", "cuda:0,cpu:1"])
 def test_elements_keep_their_order(graph, on):
-    """`high` gives the vertices of high degree to the element named first."""
+    """Policy "high" gives the vertices of high degree to the first element."""
     made = ev.plan(graph, "pagerank", on=on, policy="high", alpha=0.5)
     assert ",".join(made.on) == on
     assert made.shares[0].sizes.vertices < made.shares[1].sizes.vertices / 5
@@ -117,7 +117,7 @@ def test_elements_keep_their_order(graph, on):
 
 
 @pytest.mark.usefixtures("slow_gpu")
-def test_alone_the_cpu_reserves_no_thread_for_gpus(graph, gpus, monkeypatch):
+def test_a_cpu_without_gpus_uses_all_threads(graph, gpus, monkeypatch):
     monkeypatch.setattr(elements, "usable_cores", lambda: 4)
     gpus(2)
     assert [share.threads for share in ev.plan(graph, "wcc").shares] == [4]
@@ -125,7 +125,7 @@ def test_alone_the_cpu_reserves_no_thread_for_gpus(graph, gpus, monkeypatch):
 
 
 @pytest.mark.parametrize("passes", [-1, np.inf, np.nan, 1e308, 10**18 + 1, True, "3", None])
-def test_invalid_passes_are_refused(graph, passes):
+def test_invalid_passes(graph, passes):
     with pytest.raises(ArgumentError, match="passes=: expected a number from 0 to ") as caught:
         ev.plan(graph, "wcc", passes=passes)
     assert str(caught.value) == f"passes=: expected a number from 0 to 10^18, found {passes!r}"
@@ -134,14 +134,14 @@ def test_invalid_passes_are_refused(graph, passes):
 @pytest.mark.parametrize(
     "wrong", [{"on": "cuda:x"}, {"policy": "best"}, {"alpha": 2}, {"gpu_memory": "much"}], ids=str
 )
-def test_invalid_arguments_are_refused(graph, wrong):
+def test_invalid_arguments(graph, wrong):
     with pytest.raises(ArgumentError):
         ev.plan(graph, "bfs", **wrong)
     with pytest.raises(ArgumentError):
         ev.bfs(graph, **{"on": "cpu:1,cuda:0", **wrong})
 
 
-def test_a_placement_by_plan_is_freed_with_its_last_reference(graph):
+def test_a_planned_placement_is_freed_with_its_last_reference(graph):
     gc.disable()
     try:
         seen = weakref.ref(ev.pagerank(graph, on="cpu:1,cuda:0").partitioned)
@@ -150,16 +150,16 @@ def test_a_placement_by_plan_is_freed_with_its_last_reference(graph):
         gc.enable()
 
 
-# ---- what a plan costs ---------------------------------------------------------------------------------
+# ---- cost of planning ----------------------------------------------------------------------------------
 
 
-def test_a_plan_measures_nothing(monkeypatch):
-    """No kernel of an algorithm runs, no partition is built, and it takes less than a second."""
+def test_a_plan_runs_no_kernels_and_builds_no_partition(monkeypatch):
+    """A plan needs less than a second."""
     graph = ev.read("rmat:14")
     graph.out_degree()
     monkeypatch.setattr(home, "partition", lambda *_, **__: pytest.fail("placed"))
-    monkeypatch.setattr(FakeGpu, "kernel", lambda *_: pytest.fail("a kernel was asked for"))
-    monkeypatch.setattr(elements.CpuElement, "kernel", lambda *_: pytest.fail("a kernel was asked for"))
+    monkeypatch.setattr(FakeGpu, "kernel", lambda *_: pytest.fail("a kernel was requested"))
+    monkeypatch.setattr(elements.CpuElement, "kernel", lambda *_: pytest.fail("a kernel was requested"))
     began = time.perf_counter()
     made = ev.plan(graph, "pagerank", gpu_memory="1MiB")
     assert time.perf_counter() - began < 1
@@ -184,7 +184,7 @@ sys.exit(status)
 """
 
 
-@pytest.mark.skipif(not jit.CACHE, reason="kernels are compiled anew, which takes long")
+@pytest.mark.skipif(not jit.CACHE, reason="compiling all kernels is slow")
 @pytest.mark.parametrize("on", [["--on", "cpu:1,cpu:1"], []], ids=str)
 def test_a_run_that_needs_no_plan_imports_no_planner(on, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -192,10 +192,10 @@ def test_a_run_that_needs_no_plan_imports_no_planner(on, monkeypatch):
     assert done.returncode == 0, done.stderr
 
 
-# ---- runs teach plans ----------------------------------------------------------------------------------
+# ---- observed runs -------------------------------------------------------------------------------------
 
 
-def test_the_next_plan_follows_from_the_run(graph, monkeypatch):
+def test_the_next_plan_uses_the_observed_runs(graph, monkeypatch):
     monkeypatch.setattr(recording, "MIN_SECONDS", 0.0)
     monkeypatch.setattr(recording, "_MAX_COMPILING", 1.0)
     for _ in range(3):
@@ -222,13 +222,13 @@ def test_profile_runs_every_algorithm_and_records_the_runs(evener, monkeypatch):
 
 
 @pytest.mark.parametrize("on", ["cpu", "cpu,cuda:0", "cuda:x"])
-def test_a_profile_is_of_one_gpu(evener, on):
+def test_profile_needs_exactly_one_gpu(evener, on):
     done = evener("profile", "--on", on)
     assert (done.status, done.out) == (2, "")
     assert done.err.count("\n") == 1
 
 
-# ---- where a GPU cannot be used ------------------------------------------------------------------------
+# ---- GPUs that cannot be used --------------------------------------------------------------------------
 
 
 def starting(monkeypatch, error):
@@ -261,8 +261,8 @@ def test_the_cpu_replaces_a_gpu_that_was_not_named(graph, monkeypatch, fails, er
 
 
 @pytest.mark.usefixtures("slow_cpu")
-def test_the_cpu_does_not_replace_a_gpu_where_host_memory_is_short(graph, monkeypatch):
-    """It would need more of that memory, not less."""
+def test_the_cpu_does_not_replace_a_gpu_if_host_memory_is_low(graph, monkeypatch):
+    """The CPU would need more host memory."""
     placing(monkeypatch, OutOfMemoryError("the partitions need more", needed=2, available=1))
     with pytest.raises(OutOfMemoryError, match="the partitions need more"):
         ev.bfs(graph, source=1)
@@ -291,7 +291,7 @@ def test_a_named_gpu_that_fails_is_an_error(graph, evener, monkeypatch, fails, e
 
 
 @pytest.mark.usefixtures("slow_cpu")
-def test_where_one_gpu_cannot_be_started_the_other_is_used(graph, gpus, monkeypatch):
+def test_the_other_gpu_is_used_if_one_cannot_be_started(graph, gpus, monkeypatch):
     gpus(2)
     starting(monkeypatch, LOST)
     result = ev.bfs(graph, source=1)
@@ -318,8 +318,8 @@ def test_a_gpu_without_room_is_named_in_a_warning_at_the_line_of_the_caller(monk
     assert caught[0].filename == __file__
 
 
-def test_a_plan_that_finds_no_room_suggests_a_placement(graph, monkeypatch):
-    """Memory that was free while planning may be taken by another process before placing."""
+def test_a_planned_placement_without_room_suggests_another(graph, monkeypatch):
+    """Another process may allocate the free memory between planning and placement."""
     placing(monkeypatch, FULL)
     with pytest.raises(DeviceOutOfMemory, match=rf'^{FULL}; it fits with on="cpu,cuda:0", policy="'):
         ev.bfs(graph, source=1, on="cpu:1,cuda:0")

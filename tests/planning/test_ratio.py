@@ -1,4 +1,4 @@
-"""The computation ratio r of G16: its fit, the file, and the share of the CPU that follows."""
+"""The computation ratio r of G16: its fit, its file, and the share of the CPU."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PAPER = RatioFit("GTX 480", 9.3, 0.2e-6, (50e6, 125e6), (19.5, 23.7))
 
 
 def test_a_fit_finds_the_formula_of_the_paper():
-    """From exact values at nine numbers of edges, three in each range of the paper."""
+    """The fit gets exact values for nine numbers of edges, three in each range of the paper."""
     edges = [10e6, 30e6, 50e6, 60e6, 100e6, 125e6, 200e6, 300e6, 350e6]
     fit = fit_ratio("GTX 480", edges, [PAPER.ratio(one) for one in edges])
     assert (fit.intercept, fit.slope) == (pytest.approx(9.3), pytest.approx(0.2e-6))
     assert (fit.breaks, fit.levels) == (PAPER.breaks, pytest.approx(PAPER.levels))
 
 
-def test_few_workloads_are_a_constant():
+def test_few_workloads_give_a_constant():
     fit = fit_ratio("cpu", [100, 100], [2.0, 4.0])
     assert (fit.ratio(1), fit.ratio(1e9)) == (3.0, 3.0)
 
@@ -30,7 +30,7 @@ def test_few_workloads_are_a_constant():
 def test_alpha_of_the_paper():
     """G16 §IV.B: α on four machines is 0.09, 0.06, 0.04 and 0.04 for the first four graphs of table IV.
 
-    The memory of the GPUs limits the fifth to 0.85. The paper rounds, perhaps down.
+    For the fifth graph, GPU memory requires at least 0.85. The paper rounds, perhaps down.
     """
     edges = [5_018_445, 101_740_632, 687_174_631, 1_047_207_019]
     found = [cpu_share(PAPER.ratio(one / 4)) for one in edges]
@@ -39,7 +39,7 @@ def test_alpha_of_the_paper():
     assert cpu_share(10, gpus=2) == pytest.approx(1 / 21)
 
 
-def test_a_fit_is_of_one_machine_and_gpu(monkeypatch, tmp_path):
+def test_a_fit_is_stored_for_one_machine_and_gpu(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert stored_ratio("GTX 480") is None
     path = write_ratio(PAPER)
@@ -72,8 +72,8 @@ def test_plans_use_the_measured_ratio(policy):
 
 
 @pytest.mark.usefixtures("gpus")
-def test_memory_sets_the_least_share(monkeypatch):
-    """Without a limit α is 0.05; with one below which 0.35 is needed, α is 0.35 (α_l)."""
+def test_gpu_memory_sets_the_smallest_share(monkeypatch):
+    """Without a limit, α is 0.05. With a limit that needs 0.35 (α_l), α is 0.35."""
     write_ratio(RatioFit("an unknown GPU", 19.0, 0.0, (), ()))
     monkeypatch.setattr(ratio, "_fits", lambda *args: args[-1] >= 0.35)
     assert ev.plan(ev.read("rmat:8"), "pagerank", on="cpu:1,cuda:0", policy="C-PG").alpha == 0.35
@@ -82,7 +82,7 @@ def test_memory_sets_the_least_share(monkeypatch):
 @pytest.mark.usefixtures("gpus")
 @pytest.mark.parametrize(("on", "model"), [("cpu:1,cpu:1", "cpu"), ("cpu:1,cuda:0", "an unknown GPU")])
 def test_profile_measures_the_ratio(evener, on, model):
-    """Ten workloads for each graph: parts of 10% to 50% of the edges and the rest, each on both elements."""
+    """Each graph has ten workloads: parts of 10% to 50% of the edges and their complements."""
     words = ("profile", "--paper", "--on", on, "--scales", "6,8", "--seeds", "2")
     found = json.loads(evener(*words, "--json").out)
     graphs = [ev.read("rmat:6"), ev.read("rmat:8")]
@@ -98,7 +98,7 @@ def test_profile_measures_the_ratio(evener, on, model):
     assert "Recorded in " in evener(*words[:-4], "--scales", "6", "--seeds", "1").out
 
 
-def test_profile_refuses_other_arguments(evener):
+def test_profile_rejects_other_arguments(evener):
     for wrong, message in (
         (("profile", "--scales", "6"), "expected --paper too"),
         (("profile", "--paper", "--on", "cpu:1", "--scales", "6"), "expected a CPU and another element"),

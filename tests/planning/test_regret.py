@@ -1,4 +1,4 @@
-"""Replays of recorded sweeps: what the planner's choices cost against the best recorded placement.
+"""Replays of recorded sweeps compare the planner's choices with the best recorded placement.
 
 The sweeps are PageRank on R-MAT 26, 15 cores and an H200 with room for a part of the edges
 (benchmarks/results/hybrid_pagerank_26_*.json).
@@ -33,12 +33,12 @@ def test_there_are_three_sweeps():
     assert len(SWEEPS) == 3
 
 
-def test_the_regret_is_small_from_hardware_facts_and_vanishes_with_one_run(replay, sweep):
+def test_the_regret_is_small_by_hardware_facts_and_vanishes_after_one_run(replay, sweep):
     from_facts, after_one = replay(sweep, choices=2)
     assert from_facts <= 0.30
     assert after_one <= 0.02
 
 
 @pytest.mark.parametrize(("cpu", "gpu"), [(0.5, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 2.0)])
-def test_a_wrong_prior_is_outweighed_by_two_runs(replay, sweep, cpu, gpu):
+def test_two_runs_outweigh_a_wrong_prior(replay, sweep, cpu, gpu):
     assert replay(sweep, cpu=cpu, gpu=gpu, choices=3)[-1] <= 0.12

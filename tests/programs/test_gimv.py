@@ -1,4 +1,4 @@
-"""GIM-V: known algorithms against NetworkX, SciPy and NumPy, on any split."""
+"""GIM-V: known algorithms compared with NetworkX, SciPy and NumPy, on several splits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def graph():
 
 @pytest.mark.parametrize("case", gimv_cases.CASES)
 def test_known_algorithms(graph, case):
-    """Each set gives the answer of NetworkX or SciPy, on one element, on three, and on two ranks."""
+    """Each operator set gives the answer of NetworkX or SciPy on one and three elements, and two ranks."""
     for on in SPLITS:
         gimv_cases.check_known(case, *graph, on)
     run_ranks(2, lambda _: gimv_cases.check_known(case, *graph, "cpu:1"))
@@ -95,13 +95,13 @@ def test_nan_names_the_vertex_on_all_ranks(pair):
         run_ranks(2, lambda _: ev.gimv(pair, lambda m, v: v, _add, lambda old, new: new / new, 1.0))
 
 
-def test_ranks_with_other_operators(pair):
+def test_ranks_with_different_operators(pair):
     with pytest.raises(ev.MpiError, match=r"expected the same functions, .* found others on rank 1 than on"):
         run_ranks(2, lambda world: ev.gimv(pair, min, max, max, 1.0, until=world.rank))
 
 
 def test_ranks_may_read_their_own_parts():
-    """With a generator spec, no rank holds the whole graph; the components are those of the built-in."""
+    """With a spec, no rank has the whole graph. The components equal those of `ev.wcc`."""
     expected = ev.wcc(ev.read("rmat:6"))["component"]
 
     def check(_):
@@ -130,7 +130,7 @@ def test_wrong_arguments(pair, arguments, message):
         ev.gimv(**given)
 
 
-def test_some_sets_need_an_undirected_graph(pair):
+def test_some_operator_sets_need_an_undirected_graph(pair):
     for operators in (
         operator_sets.connected_components,
         lambda g: operator_sets.belief_propagation(g, [0, 0]),

@@ -1,4 +1,4 @@
-"""Operators for GPUs, as far as they can be tested without one: they link into all kernels of GIM-V."""
+"""Operators link into all GPU kernels of GIM-V; these tests need no GPU."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def empty_cache(tmp_path, monkeypatch):
     ],
 )
 def test_operators_link_into_every_kernel(arch, value, wide, weight):
-    """The linker inlines them, so no operator is left as a function."""
+    """The linker inlines the operators, so the binary contains no operator functions."""
     real = wide == "double"
 
     def message(m, v, degree):
@@ -87,7 +87,7 @@ def test_linked_kernels_are_loaded_from_the_cache_folder(monkeypatch):
     assert linked(ROWS, lambda m, v: 2 * v, types, "sm_90") == first
 
 
-def test_code_that_a_gpu_cannot_run_is_named_with_its_line():
+def test_the_error_for_unsupported_code_names_the_line():
     def message(m, v):
         x = v + 1
         return x.hex()
@@ -98,7 +98,7 @@ def test_code_that_a_gpu_cannot_run_is_named_with_its_line():
         linked(COLUMNS, message, {}, "sm_90")
 
 
-def test_a_missing_compiler_is_named(monkeypatch):
+def test_the_error_names_a_missing_compiler(monkeypatch):
     def absent(module):
         msg = f"No module named {module!r}"
         raise ModuleNotFoundError(msg)

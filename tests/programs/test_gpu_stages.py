@@ -1,4 +1,4 @@
-"""GIM-V's MapReduce stages for GPUs, with kernels in Python in the place of programs/stages.cu."""
+"""GIM-V's MapReduce stages for GPUs, with Python kernels instead of programs/stages.cu."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ build, gimv = import_module("evener.partition.build"), import_module("evener.pro
 
 
 class Kernels:
-    """What the kernels of stages.cu do, one record after another."""
+    """Python versions of the kernels of stages.cu, with loops over records."""
 
     def __init__(self, functions):
         self.combine2, self.combine_all, self.assign, self.until = (one.python for one in functions)
@@ -68,7 +68,7 @@ class Kernels:
 
 
 class StagesGpu(PeerElement):
-    """An element with a memory of its own that runs `Kernels`."""
+    """An element with a separate memory that runs `Kernels`."""
 
     def kernel(self, name):
         if getattr(name, "cuda", None) is None:
@@ -100,7 +100,7 @@ def graph():
 
 
 def reference(graph, combine2, combine_all, assign, v0, iterations):
-    """The values after some iterations, edge after edge."""
+    """Compute the values after some iterations with a loop over the edges."""
     value, degree = np.broadcast_to(v0, graph.n).copy(), np.diff(graph.offsets.astype(np.int64))
     identity = 0 if v0.dtype == np.float32 else np.iinfo(np.int64).max if v0.dtype == np.int64 else np.inf
     for _ in range(iterations):
@@ -121,13 +121,13 @@ def reference(graph, combine2, combine_all, assign, v0, iterations):
 )
 @pytest.mark.parametrize("gpus", [1, 3])
 def test_stages(graph, case, dtype, gpus, monkeypatch):
-    """In several chunks; on several GPUs, messages of mirrors are copied to their owners."""
+    """The stages work in several chunks. Several GPUs copy messages of mirrors to the owners."""
     monkeypatch.setattr(gimv_gpu, "_MIN_CHUNK", 1)
     operators = getattr(operator_sets, case)(graph, *([0] if case == "shortest_paths" else []))
     operators |= {"v0": np.asarray(operators["v0"], dtype)}
     functions = [operators[name] for name in ("combine2", "combine_all", "assign")]
     expected = reference(graph, *functions, operators["v0"], 2)
-    monkeypatch.setattr(gimv, "check_operators", lambda *_, **__: None)  # compiles them
+    monkeypatch.setattr(gimv, "check_operators", lambda *_, **__: None)  # it would compile the operators
     elements = [StagesGpu(f"cuda:{i}", i) for i in range(gpus)]
     monkeypatch.setattr(build, "parse_elements", lambda *_, **__: elements)
     pg = ev.partition(graph, [element.name for element in elements], directions="out")

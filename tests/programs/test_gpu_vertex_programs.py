@@ -1,4 +1,4 @@
-"""Vertex programs for GPUs, as far as they can be tested without one: they link into all of their kernels."""
+"""Vertex programs link into all of their GPU kernels; these tests need no GPU."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ CASES = [
 
 
 class CompiledError(Exception):
-    """In the place of a run."""
+    """Raised instead of a run."""
 
 
 def kernel_of(monkeypatch, run):
-    """Return the kernel of a program, without a run."""
+    """Return the kernel and the shape of a program without running it."""
     found = []
     build = vertex_run.step_kernel
 
@@ -84,7 +84,7 @@ def kernel_of(monkeypatch, run):
     ("name", "arch"), [pytest.param(*case, marks=[pytest.mark.slow] * (case[0] in LIBRARY)) for case in CASES]
 )
 def test_programs_link_into_their_kernels(monkeypatch, name, arch):
-    """The linker inlines them, so no function is left, and each kernel can be loaded by its name."""
+    """The linker inlines the functions of a program, and each kernel can be loaded by its name."""
     kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
     files = kernel.cuda.files
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
@@ -100,6 +100,6 @@ def test_programs_link_into_their_kernels(monkeypatch, name, arch):
                 assert lowered.encode() + b"\0" in binary.code
 
 
-def test_the_kernel_that_schedules_vertices_compiles():
+def test_the_schedule_kernel_compiles():
     for arch in ("sm_80", "sm_100"):
         assert compiled("evener.programs:schedule", {}, arch).code

@@ -1,4 +1,4 @@
-"""Vertex programs that come with Evener hold the contract of algorithms, with answers of NetworkX."""
+"""Built-in vertex programs fulfil the contract of algorithms, with answers of NetworkX and NumPy."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from evener.algorithms import registry
 from evener.testing.algorithms import AlgorithmContract
 from evener.testing.ranks import run_ranks
 
-# A program compiles for seconds.
+# Compiling a program needs seconds.
 slow = pytest.mark.slow
 
 
 def pairs(graph, kind=None):
-    """The graph in NetworkX, with repeated edges unless `kind` drops them; nodes are positions."""
+    """Return the graph in NetworkX with positions as nodes. `kind` may drop repeated edges."""
     kind = kind or (nx.MultiDiGraph if graph.directed else nx.MultiGraph)
     sources = np.repeat(np.arange(graph.n), graph.out_degree().astype(np.int64))
     edges = np.stack([sources, graph.targets.astype(int)], 1)
@@ -35,7 +35,7 @@ def by_position(values, graph):
 
 
 def spread_labels(graph, iterations):
-    """LDBC's definition, one vertex after another: the smallest of the most frequent labels."""
+    """Compute labels by LDBC's definition: the smallest of the most frequent labels."""
     found = pairs(graph)
     label = dict.fromkeys(found)
     label = {v: v for v in label}
@@ -66,7 +66,7 @@ class TestCdlp(AlgorithmContract):
 class TestKCore(AlgorithmContract):
     name = "k_core"
     simple = True
-    directed = (True,)  # the direction changes the kernel, which takes seconds to compile
+    directed = (True,)  # another direction would compile another kernel, which needs seconds
 
     def arguments(self, graph):
         return {"k": 3}
@@ -85,7 +85,7 @@ class TestMaximalIndependentSet(AlgorithmContract):
     directed = (True,)
 
     def expected(self, graph, arguments):
-        """A greedy algorithm in the order of the priorities."""
+        """Add vertices greedily in the order of priorities."""
         priority, found = np.random.default_rng(1).permutation(graph.n), nx.Graph(pairs(graph))
         members = set()
         for v in np.argsort(-priority).tolist():
@@ -114,7 +114,7 @@ class TestEigenvector(AlgorithmContract):
     tolerance = 1e-5
 
     def graphs(self):
-        """Connected graphs, where the eigenvector is unique."""
+        """Return connected graphs, for which the eigenvector is unique."""
         return [graph for graph in super().graphs() if graph.n > 1 and nx.is_connected(pairs(graph))]
 
     def arguments(self, graph):
@@ -136,7 +136,7 @@ class TestHits(AlgorithmContract):
         return {"tol": 1e-11, "max_iter": 100000}
 
     def expected(self, graph, arguments):
-        """The dominant singular vectors, by NumPy."""
+        """Return the dominant singular vectors, by NumPy."""
         matrix = nx.to_numpy_array(pairs(graph), nodelist=range(graph.n))
         left, _, right = np.linalg.svd(matrix)
         hub, authority = np.abs(left[:, 0]), np.abs(right[0])
@@ -165,7 +165,7 @@ def test_a_real_graph():
 
 @slow
 def test_ranks_with_parts_of_the_graph():
-    """No rank has the whole graph, and the answers are those of one element."""
+    """No rank has the whole graph, and the answers equal those of one element."""
     spec = "rmat:6,directed"
     expected = {name: getattr(ev, name)(spec) for name in registry.program_names()}
 

@@ -1,4 +1,4 @@
-"""MapReduce: key-value jobs against pandas, in chunks, with files, on elements and ranks."""
+"""MapReduce: key-value jobs compared with pandas, in chunks, with files, on elements and ranks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from evener.system.cache import cache_folder
 from evener.testing.ranks import run_ranks
 
 SEVERAL = "cpu:1,cpu:1,cpu:1"
-# Bytes for records that hold less than a chunk of the graph's edges.
+# Memory for less than a chunk of the graph's edges.
 LITTLE = "100KB"
-# Values of vertices for `pair`: nearly all records have one key, and each record has its own.
+# Values of vertices for which `pair` gives one key to nearly all records, or a different key to each record.
 SKEWED, DISTINCT = 1000, 2000
 
 
 def pair(source, target, source_value, n):
-    """The values of vertices choose the keys, so that all tests share one compiled function."""
+    """Choose the keys by the values of vertices, so that all tests share one compiled function."""
     if source_value < 0:
         return None
     key = source * target % 199 - 40
@@ -39,7 +39,7 @@ def join(x, y):
 
 
 def spread(key, values):
-    """The number of values, the smallest one, and whether all values of the key arrived together."""
+    """Return the number of values, the smallest value and the key."""
     low = values[1][0]
     for value in values[1]:
         low = min(low, value)
@@ -53,13 +53,13 @@ def graph():
 
 @pytest.fixture(scope="module")
 def values(graph):
-    """Values from 0 to 6; the edges of some vertices have no pair."""
+    """Return values from 0 to 6, and -1 for vertices whose edges give no pair."""
     random = np.random.default_rng(4)
     return np.where(random.random(graph.n) < 0.2, -1, random.integers(0, 50, graph.n) / 8)
 
 
 def pairs_of(graph, values):
-    """The pairs of all edges by key, by Python."""
+    """Return the pairs of all edges, grouped by key with pandas."""
     sources = np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(np.int64)))
     edges = zip(sources.tolist(), graph.targets.tolist(), strict=True)
     pairs = (pair(u, v, values[u], graph.n) for u, v in edges)
@@ -84,7 +84,7 @@ def check_reduced(rows, groups):
 
 @pytest.mark.parametrize("more", [0, SKEWED], ids=["spread", "skewed"])
 def test_jobs_equal_group_by(graph, values, more):
-    """On one element of several threads, several elements, in chunks, and by both kinds of reduction."""
+    """Jobs run on one and on several elements, in chunks, and with both kinds of reduction."""
     values = np.where(values < 0, values, values + more)
     groups = pairs_of(graph, values)
     for more in ({}, {"on": SEVERAL}, {"memory": LITTLE}, {"on": SEVERAL, "memory": LITTLE}):
@@ -93,7 +93,7 @@ def test_jobs_equal_group_by(graph, values, more):
 
 
 @pytest.mark.parametrize("reduction", [{"combine": join}, {"reduce": spread}], ids=["combine", "reduce"])
-def test_runs_that_do_not_fit_are_written_to_files(graph, reduction):
+def test_sorted_runs_that_do_not_fit_are_written_to_files(graph, reduction):
     """The files are in the cache folder until the job ends."""
     values = np.full(graph.n, float(DISTINCT))
     groups = pairs_of(graph, values)
@@ -103,7 +103,7 @@ def test_runs_that_do_not_fit_are_written_to_files(graph, reduction):
     assert list((cache_folder() / "evener").glob(".mapreduce*")) == []
 
 
-def test_no_room_for_files(graph):
+def test_a_full_disk_is_an_error(graph):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, before[1]))
     try:
@@ -116,7 +116,7 @@ def test_no_room_for_files(graph):
 
 @pytest.mark.parametrize("owner", ["hash", "block"])
 def test_ranks(graph, values, owner, tmp_path):
-    """Each rank has the rows of its keys; rank 0 gathers them, and a folder has a file of each rank."""
+    """Each rank has the rows of its keys, rank 0 gathers all rows, and a folder has a file per rank."""
 
     def count(world):
         rows = ev.mapreduce(graph, pair, combine=join, values=values, owner=owner, on="cpu:1,cpu:1")
@@ -182,7 +182,7 @@ def test_tables(graph, values):
     ids=["whole range", "equal", "none", "uint32"],
 )
 def test_the_sort_is_stable(keys):
-    """As NumPy's stable sort."""
+    """The sort equals NumPy's stable sort."""
     (element,) = parse_elements("cpu")
     order = np.argsort(keys, kind="stable")
     for dtype in (np.float64, np.float32):  # with keys of 4 bytes, float32 is packed
@@ -245,7 +245,7 @@ def test_wrong_arguments(arguments, message):
 SEEN = []
 
 
-def test_ranks_with_other_functions():
+def test_ranks_with_different_functions():
     graph = ev.Graph.from_edges([0], [1])
     with pytest.raises(ev.MpiError, match=r"mapreduce: expected the same functions, .* others on rank 1"):
         run_ranks(

@@ -25,7 +25,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def graph():
-    """An undirected graph with weights, hubs and vertices without edges, in more than one chunk."""
+    """Return an undirected weighted graph with hubs, vertices without edges and more than one chunk."""
     source = ev.read("rmat:9,edge_factor=8,seed=2")
     ends = np.repeat(np.arange(source.n), np.diff(source.offsets.astype(np.int64))), source.targets
     weights = (ends[0] + ends[1]) % 5 + 1.0
@@ -37,7 +37,7 @@ def graph():
 
 @pytest.mark.parametrize("case", CASES)
 def test_operator_sets(graph, case, monkeypatch):
-    """On one element, on three in chunks, and on two and three ranks."""
+    """Operator sets run on one element, on three elements in chunks, and on two and three ranks."""
     sources = [] if case in ("pagerank", "connected_components", "dominant_eigenvector") else [0]
     operators = getattr(operator_sets, case)(graph, *sources)
     fused = ev.gimv(graph, **operators)
@@ -61,7 +61,7 @@ def test_operator_sets(graph, case, monkeypatch):
 
 @slow
 def test_every_parameter():
-    """Parameters of operators, float32 values, directed edges that repeat, and another identity."""
+    """The run uses all operator parameters, float32 values, repeated directed edges and another identity."""
     random = np.random.default_rng(5)
     graph = ev.Graph.from_edges(
         random.integers(0, 30, 200), random.integers(0, 40, 200), weights=random.integers(-3, 9, 200), n=40

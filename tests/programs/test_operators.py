@@ -1,4 +1,4 @@
-"""Operators: checks of user functions, the algebra of `combine_all`, and the cache of compiled kernels."""
+"""Operators: checks of user functions, the algebra of `combine_all`, and the kernel cache."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _imports(m, v):
         (_sets_global, "sets a global variable at .*: scale = v"),
         (_raises, "raises an exception at .*: raise ValueError"),
         (_yields, "is a generator at"),
-        (lambda m, v: v + np.random.random(), "uses random numbers at"),  # noqa: NPY002 - refused
+        (lambda m, v: v + np.random.random(), "uses random numbers at"),  # noqa: NPY002 - rejected
         (_imports, "imports a module at .*: import math"),
         (lambda m: m, r"expected two parameters, then any of degree, n, without defaults; found \(m\)"),
         (lambda m, v, w: v, r"expected two parameters, .* found \(m, v, w\)"),
@@ -163,7 +163,7 @@ def test_algebra(function, identity, message):
 
 
 def test_kernels_are_loaded_from_the_cache_folder(tmp_path, monkeypatch):
-    """A later process compiles nothing. A user without a cache folder compiles each time."""
+    """A later process compiles nothing. Without a cache folder, each process compiles."""
     monkeypatch.setattr(kernel_cache, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(compilation, "_kernels", {})
     graph = ev.Graph.from_edges([0, 1], [1, 0])

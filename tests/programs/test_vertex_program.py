@@ -1,4 +1,4 @@
-"""Vertex programs: states, directions, activity and weights against loops and NetworkX; wrong programs."""
+"""Vertex programs: states, directions, activity and weights, compared with loops; invalid programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPLITS = ("cpu:1", "cpu:1,cpu:1,cpu:1")
 
 @pytest.mark.parametrize("spec", ["rmat:7,directed,weights=1..255", "rmat:7,weights=1..255"])
 def test_only_neighbours_of_active_vertices_work(spec):
-    """Distances are those of the built-in algorithm, also on ranks, and few edges are read."""
+    """Distances equal those of `ev.sssp`, also on ranks, and few edges are read."""
     graph = ev.read(spec)
     expected = ev.sssp(graph, source=0)["distance"]
 
@@ -29,7 +29,7 @@ def test_messages_of_inactive_neighbours_are_current():
     vertex_cases.check_inactive_neighbours(SPLITS)
 
 
-def test_along_every_parameter():
+def test_every_parameter():
     vertex_cases.check_every_parameter(SPLITS)
 
 
@@ -100,7 +100,7 @@ def _listed(state, weight):
         ({"apply": lambda state, message: ((message / 0 - message / 0,), True)}, "value of vertex 0 is NaN"),
     ],
 )
-def test_wrong_programs(pair, changes, message):
+def test_invalid_programs(pair, changes, message):
     if changes == {"state": {"x": 1}}:
         changes = changes | {"apply": lambda state, message: ((0.5,), True)}
     with pytest.raises(ev.ArgumentError, match=message):
@@ -122,6 +122,6 @@ def test_a_run_ends_at_max_iter():
     assert r.outcome == {"iterations": 2, "converged": False}
 
 
-def test_ranks_with_other_programs(pair):
+def test_ranks_with_different_programs(pair):
     with pytest.raises(ev.MpiError, match="expected the same functions"):
         run_ranks(2, lambda world: ev.vertex_program(pair, program(identity=-np.inf), until=world.rank))

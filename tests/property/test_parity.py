@@ -1,6 +1,6 @@
-"""The parity matrix: one answer however the graph is split, and it is that of the plain reference.
+"""The parity matrix: every split of the graph gives the answers of the reference.
 
-Distances and components are the same to the bit; ranks and centralities agree to 1e-6 relative.
+Distances and components are equal. PageRank values and centralities agree to 1e-6 relative.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SPLITS = [(elements, policy, alpha) for elements in (2, 3, 4) for policy, alpha 
 @directions
 @small_graphs
 def test_small_graphs(name, directed):
-    """One element, and every policy for two to four elements; the graphs together have every split."""
+    """Check one element, and every policy for two to four elements. All graphs together use every split."""
     truth = truth_of(graphs.SMALL[name](), directed=directed)
     truth.check(on=["cpu:1"])
     first = 2 * list(graphs.SMALL).index(name) + directed
@@ -45,10 +45,9 @@ def test_narrow_levels(monkeypatch, name, narrow, levels, directed):
 
 @parity_cases.searches_at_once
 def test_levels_at_once(monkeypatch, name, stored, narrow, most, up, broad):
-    """Compare `bfs_levels.all_steps` with levels that the host takes one by one.
+    """Compare the kernel `all_steps` with single steps that the host starts.
 
-    Only a GPU runs all steps of a search in one kernel. No CPU run calls the CPU's version, so no other test
-    here shows that it is correct and that both versions mean the same.
+    Only GPU runs call `all_steps`, so no other test on a CPU shows that its CPU twin is correct.
     """
     parity_cases.check_levels_at_once(monkeypatch, "cpu:2", name, stored, narrow, most, up, broad)
 
@@ -122,9 +121,9 @@ def test_a_hundred_runs_agree(on):
     parity_cases.check_many_runs(on)
 
 
-# ---- by messages -------------------------------------------------------------------------------------
+# ---- separate memories -------------------------------------------------------------------------------
 
-# Elements apart, two of which share a memory; some are driven as GPUs are.
+# Elements with separate or shared memories. The "late" elements are deferred, as GPUs are.
 APART = [
     ["apart:0", "apart:1"],
     ["apart:0", "late:1"],
@@ -136,7 +135,7 @@ APART = [
 @pytest.mark.usefixtures("apart_elements")
 @directions
 @small_graphs
-def test_small_graphs_by_messages(name, directed):
+def test_small_graphs_in_separate_memories(name, directed):
     truth = truth_of(graphs.SMALL[name](), directed=directed)
     for on, policy, alpha in zip(APART, cycle(POLICIES), [None, 0.2, 0.5, 0.8], strict=False):
         truth.check(on=on, policy=policy, alpha=alpha)
@@ -151,15 +150,15 @@ def test_small_graphs_by_messages(name, directed):
     alpha=st.sampled_from(ALPHAS),
     source=st.integers(0, 2**16),
 )
-def test_drawn_graphs_by_messages(graph, on, policy, alpha, source):
+def test_drawn_graphs_in_separate_memories(graph, on, policy, alpha, source):
     Truth(graph, source % graph.n).check(on=on, policy=policy, alpha=alpha)
 
 
 @pytest.mark.usefixtures("apart_elements")
 @directions
 @pytest.mark.parametrize("name", ["rmat", "grid", "star"])
-def test_mirrors_that_nobody_needs_do_no_harm(monkeypatch, name, directed):
-    """Where only every third vertex of a run is needed, the others have mirrors too, and no edges to them."""
+def test_unneeded_mirrors_do_not_change_results(monkeypatch, name, directed):
+    """If every third vertex of a run is needed, all have mirrors, and some mirrors have no edges."""
     monkeypatch.setattr(partition_home, "LONG_RUN", 1)
     monkeypatch.setattr(partition_home, "NEARLY_ALL", 0.3)
     truth = truth_of(graphs.SMALL[name](), directed=directed)
@@ -169,8 +168,8 @@ def test_mirrors_that_nobody_needs_do_no_harm(monkeypatch, name, directed):
 
 @pytest.mark.usefixtures("apart_elements")
 @pytest.mark.parametrize("on", APART[1:3], ids=",".join)
-def test_arrays_of_pages_that_runs_leave_to_one_another(on):
-    """A megabyte and more: their pages are those of runs before, whatever those left in them."""
+def test_runs_reuse_pages_of_earlier_runs(on):
+    """Arrays of more than a megabyte get pages with the old content of earlier runs."""
     graph = ev.read("uniform:19,edge_factor=2")
     placed = ev.partition(graph, on, alpha=0.5)
     for source in (3, 5):
@@ -180,7 +179,7 @@ def test_arrays_of_pages_that_runs_leave_to_one_another(on):
 
 @pytest.mark.usefixtures("apart_elements")
 @pytest.mark.parametrize("on", APART[:2], ids=",".join)
-def test_a_search_that_turns_up_twice(monkeypatch, on):
+def test_a_search_that_turns_bottom_up_twice(monkeypatch, on):
     parity_cases.check_a_search_that_turns_up_twice(monkeypatch, on)
 
 
@@ -188,6 +187,6 @@ def test_a_search_that_turns_up_twice(monkeypatch, on):
 
 
 @pytest.mark.usefixtures("apart_elements")
-def test_the_matrix_reaches_every_kernel(monkeypatch):
+def test_the_matrix_calls_every_kernel(monkeypatch):
     splits = [["apart:0"], ["apart:0"] * 4, ["apart:0", "apart:1"]]
     parity_cases.check_that_every_kernel_is_reached(monkeypatch, CpuElement, splits)

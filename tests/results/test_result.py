@@ -1,4 +1,4 @@
-"""Results made by hand: order, ranking, tables and words."""
+"""Hand-made results: ranking, tables and text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = {column.name: column for name in builtin_names() for column in find(na
 
 
 def result(values, *, name="rank", ids=None, spans=(), seconds=0.5, edges=1000, **more):
-    """A result whose graph is a path over `ids`."""
+    """Return a result whose graph is a path over `ids`."""
     ids = list(range(len(values))) if ids is None else ids
     graph = ev.Graph.from_edges(ids[:-1], ids[1:], directed=True)
     arrays = {name: np.asarray(values), **{key: np.asarray(value) for key, value in more.items()}}
@@ -51,8 +51,8 @@ SPANS = [
 
 
 class TestMapping:
-    def test_what_an_array_is_gathered_from_is_not_kept(self):
-        """It lies in elements' memory, of which a GPU has little."""
+    def test_a_gathered_array_frees_its_parts(self):
+        """The parts are in the memory of elements, which is scarce on GPUs."""
         graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 0])
         r = ev.bfs(graph, source=0, on="cpu:1")
         closures = [inspect.getclosurevars(gather).nonlocals for gather in r._gather.values()]
@@ -72,7 +72,7 @@ class TestMapping:
         ):
             r["rank"]
 
-    def test_arrays_are_gathered_once_and_only_when_asked_for(self):
+    def test_arrays_are_gathered_once_on_demand(self):
         calls = []
         graph = ev.Graph.from_edges([0], [1])
         r = ev.Result(
@@ -80,7 +80,7 @@ class TestMapping:
             graph,
             {
                 "rank": lambda: calls.append("rank") or np.zeros(2),
-                "other": lambda: pytest.fail("not asked for"),
+                "other": lambda: pytest.fail("gathered"),
             },
             parameters={},
             timeline=ev.Timeline(),
@@ -93,7 +93,7 @@ class TestMapping:
         assert r["rank"] is r["rank"]
         assert calls == ["rank"]
 
-    def test_an_unknown_name_says_which_there_are(self):
+    def test_the_error_for_an_unknown_name_lists_the_names(self):
         with pytest.raises(KeyError, match="'rank' of a result of test, found 'ranks'"):
             result([1.0, 2.0])["ranks"]
 
@@ -103,7 +103,7 @@ class TestMapping:
         assert r != result([1.0, 2.0])
         assert len({r, r}) == 1
 
-    def test_it_goes_to_other_processes_without_its_partitions(self):
+    def test_a_pickled_result_has_no_partitions(self):
         graph = ev.read("rmat:8")
         r = ev.bfs(graph, source=1, on="cpu:1,cpu:1")
         other = pickle.loads(pickle.dumps(r))
@@ -129,7 +129,7 @@ class TestMapping:
 
 
 class TestTop:
-    def test_largest_first_and_smaller_id_first_among_equals(self):
+    def test_largest_first_and_smaller_id_first_for_equal_values(self):
         r = result([0.1, 0.5, 0.5, 0.9, 0.5], ids=[2, 3, 5, 7, 11])
         assert r.top(3) == [(7, 0.9), (3, 0.5), (5, 0.5)]
 
@@ -140,7 +140,7 @@ class TestTop:
         for k in (0, 1, 10, 499, 500, 1000):
             assert result(values).top(k) == expected[:k]
 
-    def test_unreached_vertices_are_not_far(self):
+    def test_unreached_vertices_are_omitted(self):
         assert result([0, 2, -1, 1], name="distance").top(2) == [(1, 2), (3, 1)]
         assert result([0.0, np.inf, 1.5], name="distance").top(5) == [(2, 1.5), (0, 0.0)]
 
@@ -148,16 +148,16 @@ class TestTop:
         r = result([2, 2, 7, 7, 7], name="component", ids=[2, 3, 5, 7, 11])
         assert r.top(10) == [(7, 3), (2, 2)]
 
-    def test_components_of_a_graph_named_by_strings(self):
+    def test_components_with_string_ids(self):
         r = result([0, 0, 2], name="component", ids=["a", "b", "c"])
         assert r.top(1) == [("a", 2)]
 
-    def test_values_are_plain_numbers(self):
+    def test_values_are_python_numbers(self):
         ((vertex, value),) = result(np.float32([1, 2])).top(1)
         assert type(vertex) is int
         assert type(value) is float
 
-    def test_a_negative_count_is_refused(self):
+    def test_a_negative_count_is_rejected(self):
         with pytest.raises(ev.ArgumentError, match="found -1"):
             result([1.0, 2.0]).top(-1)
 
@@ -168,7 +168,7 @@ class TestTables:
         assert table.to_pydict() == {"vertex": [3, 5, 9], "distance": [0, 1, -1], "parent": [3, 3, None]}
         assert str(table.schema.field("parent").type) == "int64"
 
-    def test_string_ids_stay_strings(self):
+    def test_string_ids(self):
         table = result([0, 1, -1], name="distance", parent=[0, 0, -1], ids=["ann", "bob", "eve"]).to_arrow()
         assert table.column("vertex").to_pylist() == ["ann", "bob", "eve"]
         assert table.column("parent").to_pylist() == ["ann", "ann", None]
@@ -178,8 +178,8 @@ class TestTables:
         assert frame["rank"].tolist() == [0.25, 0.75]
         assert list(frame.columns) == ["vertex", "rank"]
 
-    def test_vertices_beside_nulls_keep_all_their_digits_in_pandas(self):
-        ids = [1, 9007199254740993]  # 2^53 + 1, which is no float64
+    def test_large_ids_in_a_column_with_nulls_are_exact_in_pandas(self):
+        ids = [1, 9007199254740993]  # 2^53 + 1 is not a float64
         r = result([0, 1, -1], name="distance", parent=[*ids, -1], ids=[*ids, 1 << 60])
         frame = r.to_pandas()
         assert frame["parent"].tolist()[:2] == ids
@@ -194,7 +194,7 @@ class TestTables:
 
     @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather", ".csv", ".tsv"])
     @pytest.mark.parametrize("ids", [[3, 5, 9], ["ann", "bob", "eve"], ["05", "7", ""]])
-    def test_a_saved_table_reads_back_as_the_same_claim(self, tmp_path, suffix, ids):
+    def test_a_saved_table_is_read_back_as_the_same_claim(self, tmp_path, suffix, ids):
         r = result([0, 1, -1], name="distance", parent=[3, 3, -1] if ids[0] == 3 else [0, 0, -1], ids=ids)
         path = tmp_path / f"table{suffix}"
         r.write(path)
@@ -205,7 +205,7 @@ class TestTables:
         assert claim.parameters == {**kept, "delta": 2}
         assert list(tmp_path.iterdir()) == [path]
 
-    def test_other_readers_see_the_same(self, tmp_path):
+    def test_other_readers_give_the_same_values(self, tmp_path):
         r = result([0.5, 0.25], ids=[4, 8])
         r.write(tmp_path / "t.parquet")
         r.write(tmp_path / "t.csv")
@@ -215,7 +215,7 @@ class TestTables:
         with (tmp_path / "t.csv").open() as file:
             assert list(csv.reader(file)) == [["vertex", "rank"], ["4", "0.5"], ["8", "0.25"]]
 
-    def test_rows_may_come_in_any_order(self, tmp_path):
+    def test_rows_may_have_any_order(self, tmp_path):
         r = result([0.0, 0.0, 0.0], ids=[3, 5, 9])
         parquet.write_table(pa.table({"vertex": [9, 3, 5], "rank": [0.9, 0.3, 0.5]}), tmp_path / "t.parquet")
         claim = load_claim(tmp_path / "t.parquet", r.graph, spec=find("pagerank"), parameters={})
@@ -230,7 +230,7 @@ class TestTables:
             ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "found 1 empty rows"),
         ],
     )
-    def test_a_table_that_does_not_fit_is_refused(self, tmp_path, columns, message):
+    def test_a_table_of_another_graph_is_rejected(self, tmp_path, columns, message):
         r = result([0.0, 0.0, 0.0], ids=[3, 5, 9])
         parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
         with pytest.raises(ev.FormatError, match=message):
@@ -238,7 +238,7 @@ class TestTables:
 
     @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
     @pytest.mark.parametrize(
-        ("column", "values", "came"),
+        ("column", "values", "found"),
         [
             ("parent", ["3", "x", "3"], "'x'"),
             ("component", ["3", "3", "z"], "'z'"),
@@ -246,14 +246,14 @@ class TestTables:
             ("distance", ["0", "abc", "1"], "'abc'"),
         ],
     )
-    def test_text_where_a_number_belongs_is_refused(self, tmp_path, suffix, column, values, came):
+    def test_text_in_a_column_of_numbers_is_rejected(self, tmp_path, suffix, column, values, found):
         path, table = tmp_path / f"t{suffix}", pa.table({"vertex": [3, 5, 9], column: values})
         parquet.write_table(table, path) if suffix == ".parquet" else table.to_pandas().to_csv(
             path, index=False
         )
-        # In quotes or not, a column of a text file is text if one of its values is.
+        # A column of a text file is text if one of its values is text, with or without quotes.
         spec = next(find(name) for name in builtin_names() if COLUMNS[column] in find(name).columns)
-        message = f"expected numbers in column '{column}', found {came} of type"
+        message = f"expected numbers in column '{column}', found {found} of type"
         graph = result([0.0] * 3, ids=[3, 5, 9]).graph
         with pytest.raises(ev.FormatError, match=message):
             load_claim(path, graph, spec=spec, parameters={})
@@ -268,14 +268,14 @@ class TestTables:
         ],
         ids=["csv", "tsv", "arrow", "parquet"],
     )
-    def test_a_damaged_table_is_refused(self, tmp_path, name, content, message):
+    def test_a_damaged_table_is_rejected(self, tmp_path, name, content, message):
         (tmp_path / name).write_bytes(content)
         graph = result([0.0] * 3, ids=[3, 5, 9]).graph
         with pytest.raises(ev.EvenerError, match=message):
             load_claim(tmp_path / name, graph, spec=find("bfs"), parameters={})
 
-    def test_dates_are_no_numbers(self, tmp_path):
-        """The dates are later than the last date of Python."""
+    def test_dates_are_rejected_as_numbers(self, tmp_path):
+        """The dates are later than Python's last date."""
         dates = pa.array([2**62] * 3).cast(pa.timestamp("us"))
         parquet.write_table(pa.table({"vertex": [3, 5, 9], "distance": dates}), tmp_path / "t.parquet")
         graph = result([0.0] * 3, ids=[3, 5, 9]).graph
@@ -283,22 +283,22 @@ class TestTables:
             load_claim(tmp_path / "t.parquet", graph, spec=find("bfs"), parameters={})
 
     @pytest.mark.parametrize(
-        ("values", "came"),
+        ("values", "found"),
         [
             ([3.0, 1.5, 3.0], "1.5"),
             ([3.0, float("nan"), 3.0], "nan"),
             ([3.0, 1e30, 3.0], "a value of over 63 bits"),
         ],
     )
-    def test_no_vertex_is_rounded(self, tmp_path, values, came):
+    def test_vertices_are_not_rounded(self, tmp_path, values, found):
         graph = result([0.0] * 3, ids=[3, 5, 9]).graph
         table = pa.table({"vertex": [3, 5, 9], "component": pa.array(values, from_pandas=False)})
         parquet.write_table(table, tmp_path / "t.parquet")
-        with pytest.raises(ev.FormatError, match=f"which are integers, in column 'component', found {came}"):
+        with pytest.raises(ev.FormatError, match=f"which are integers, in column 'component', found {found}"):
             load_claim(tmp_path / "t.parquet", graph, spec=find("wcc"), parameters={})
 
     def test_vertices_may_be_floats_and_large(self, tmp_path):
-        """With missing values, pandas turns integers into floats. Arrow keeps them."""
+        """pandas converts integers with missing values to floats. Arrow keeps integers."""
         large = 2**53 + 1
         graph = result([0.0] * 3, ids=[3, 5, large]).graph
         for values, expected in (([3.0, None, 5.0], [3, -1, 5]), ([3, None, large], [3, -1, large])):
@@ -308,19 +308,19 @@ class TestTables:
             assert claim["parent"].tolist() == expected
 
     @pytest.mark.parametrize("name", ["vertex", "component"])
-    def test_two_columns_of_one_name_are_refused(self, tmp_path, name):
+    def test_a_repeated_column_name_is_rejected(self, tmp_path, name):
         ids = [3, 5, 9]
         (tmp_path / "t.csv").write_text(f"vertex,component,{name}\n" + "".join(f"{i},3,3\n" for i in ids))
         with pytest.raises(ev.FormatError, match=f"unique column names, found 2 columns '{name}'"):
             load_claim(tmp_path / "t.csv", result([0.0] * 3, ids=ids).graph, spec=find("wcc"), parameters={})
 
-    def test_a_table_of_another_algorithm_is_refused(self, tmp_path):
+    def test_a_table_of_another_algorithm_is_rejected(self, tmp_path):
         r = result([0.0, 0.0])
         r.write(tmp_path / "t.parquet")
         with pytest.raises(ev.ArgumentError, match="expected a result of bfs, found a result of test"):
             load_claim(tmp_path / "t.parquet", r.graph, spec=find("bfs"), parameters={})
 
-    def test_files_that_are_no_tables(self, tmp_path):
+    def test_files_that_are_not_tables(self, tmp_path):
         (tmp_path / "t.parquet").write_bytes(b"PAR1 no")
         (tmp_path / "t.arrow").write_bytes(b"")
         for name in ("t.parquet", "t.arrow"):
@@ -349,14 +349,14 @@ class TestTables:
             ('{"outcome": [1]}', "is not a record of a run"),
         ],
     )
-    def test_metadata_of_others(self, tmp_path, metadata, sentence):
+    def test_invalid_metadata(self, tmp_path, metadata, sentence):
         r = result([0.5, 0.5])
         table = r.to_arrow().replace_schema_metadata({"evener": metadata})
         parquet.write_table(table, tmp_path / "t.parquet")
         with pytest.raises(ev.FormatError, match=sentence):
             load_claim(tmp_path / "t.parquet", r.graph, spec=find("pagerank"), parameters={})
 
-    def test_parameters_come_back_as_they_were_given(self, tmp_path):
+    def test_parameters_are_read_back(self, tmp_path):
         g = ev.Graph.from_edges([10, 20], [20, 30])
         found = ev.bfs(g, source=g.ids[1])  # a NumPy integer
         found.write(tmp_path / "t.parquet")
@@ -370,12 +370,12 @@ class TestTables:
             kept = claim.parameters["personalization"]
             assert kept == ({10: 1, 30: 2.5} if isinstance(given, dict) else [1.0, 0.0, 2.5])
 
-    def test_pandas_is_asked_for_where_it_is_missing(self, monkeypatch):
+    def test_the_error_without_pandas(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "pandas", None)
         with pytest.raises(ev.ArgumentError, match="pip install pandas"):
             result([0.0, 0.0]).to_pandas()
 
-    def test_nothing_is_left_of_a_table_that_fails(self, tmp_path):
+    def test_a_failed_write_leaves_no_file(self, tmp_path):
         with pytest.raises(ev.FileError):
             result([0.5, 0.5]).write(tmp_path / "absent" / "t.parquet")
         with pytest.raises(ev.ArgumentError, match="no suffix"):
@@ -387,15 +387,15 @@ class TestNames:
     @pytest.mark.parametrize(
         ("what", "name"), [("report", "x.csv"), ("trace", "x.html"), ("trace", "x.json.gz")]
     )
-    def test_files_of_other_kinds_are_not_written_over(self, tmp_path, what, name):
+    def test_files_with_other_suffixes_are_not_overwritten(self, tmp_path, what, name):
         (tmp_path / name).write_text("mine")
         with pytest.raises(ev.ArgumentError, match="expected a name with the suffix"):
             getattr(result([0.0]), what)(tmp_path / name)
         assert (tmp_path / name).read_text() == "mine"
 
 
-class TestWords:
-    def test_explain_says_where_the_time_went(self):
+class TestText:
+    def test_explain_gives_the_breakdown_of_time(self):
         text = result([1.0, 2.0], spans=SPANS).explain()
         assert text.startswith("test in 500 ms: 1 superstep, 1,000 traversed edges, 2 k traversed edges/s.")
         assert "cpu:1#2" in text
@@ -407,20 +407,20 @@ class TestWords:
         spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", compute=0.6)]
         assert "waiting for cpu:2, 56% of all time" in result([1.0], spans=spans).explain()
 
-    def test_waiting_is_for_the_one_that_computes_longest(self):
-        """Not for the one that exchanges longest: a smaller share of the edges would be of no use to it."""
+    def test_the_slow_element_is_the_one_that_computes_longest(self):
+        """Fewer edges would not help an element that exchanges for the longest time."""
         spans = [
             ev.Span(0, "pull", "cpu:1", compute=0.5, wait=0.4),
             ev.Span(0, "pull", "cpu:2", compute=0.1, send=0.45, wait=0.6),
         ]
         assert "waiting for cpu:1, " in result([1.0], spans=spans).explain()
 
-    def test_none_is_named_where_each_waits_for_the_other(self):
+    def test_no_element_is_named_if_elements_wait_for_each_other(self):
         spans = [ev.Span(0, "pull", "cpu:1", compute=0.1, wait=0.9), ev.Span(0, "pull", "cpu:2", wait=1.0)]
         text = result([1.0], spans=spans).explain()
         assert "waiting, 95% of all time: the elements wait for each other in turn" in text
 
-    def test_what_lies_between_kernels_is_named_where_it_takes_longest(self):
+    def test_overhead_between_kernels_can_be_the_bottleneck(self):
         spans = [ev.Span(step, "pull", f"cpu:{p}", compute=0.1, wait=0.1) for step in (0, 1) for p in (1, 2)]
         r = result([1.0], spans=spans)
         assert "Bottleneck: computing phase 'pull' on cpu:1, 25% of all time." in r.explain()
@@ -428,7 +428,7 @@ class TestWords:
         assert "10% computing, 0% sending, 0% receiving, 10% waiting, 80% overhead." in r.explain()
         assert "Bottleneck: overhead between kernels, 80% of all time" in r.explain()
 
-    def test_making_kernels_ready_is_no_ones_exchange(self):
+    def test_compile_time_replaces_exchange_as_the_bottleneck(self):
         spans = [ev.Span(0, "push", f"cpu:{p}", compute=0.1, receive=0.9) for p in (1, 2)]
         r = result([1.0], spans=spans)
         assert "exchange, 90% of all time, most in phase 'push'" in r.explain()
@@ -442,11 +442,11 @@ class TestWords:
             in result([1.0], spans=spans).explain()
         )
 
-    def test_exchanging_comes_before_waiting_where_it_takes_longer(self):
+    def test_exchange_is_the_bottleneck_if_it_is_longer_than_waiting(self):
         spans = [ev.Span(0, "push", "cpu:1", compute=0.2, send=0.3, receive=0.2, wait=0.3)]
         assert "most in phase 'push' on cpu:1" in result([1.0], spans=spans).explain()
 
-    def test_what_took_longest_comes_first(self):
+    def test_the_longest_phase_is_first(self):
         spans = [
             ev.Span(k, phase, "cpu", compute=s)
             for k, (phase, s) in enumerate(zip("abc", [2, 3, 1], strict=True))
@@ -467,25 +467,25 @@ class TestWords:
     def test_predicted_and_achieved_time(self, achieved, predicted, words):
         assert comparison(Prediction((), predicted), achieved) == words
 
-    def test_a_prediction_is_compared_with_the_seconds_without_compiling(self):
+    def test_a_prediction_is_compared_with_the_time_without_compiling(self):
         words = "Predicted 1 s (from hardware facts), took 2 s without loading or compiling kernels (2×)."
         assert comparison(Prediction((), 1.0), 5.0, 3.0) == words
         assert "took 5 s (5×)." in comparison(Prediction((), 1.0), 5.0, 0.1)
 
-    def test_joules_are_told_where_they_were_measured(self):
+    def test_explain_gives_measured_energy(self):
         r = result([1.0, 2.0], spans=SPANS, edges=5000)
         assert "Energy" not in r.explain()
         r.energy = Energy({"host": 2.5}, seconds=0.5)
         assert "Energy: 2.5 J, 2 k edges/s per watt." in r.explain().splitlines()
 
-    def test_runs_that_were_measured_together_have_the_rate_of_each(self):
-        r = result([1.0, 2.0], spans=SPANS, edges=5000)  # in half a second
+    def test_energy_of_several_runs_gives_the_rate_of_one_run(self):
+        r = result([1.0, 2.0], spans=SPANS, edges=5000)  # the run needs half a second
         assert r.edges_per_joule is None
-        r.energy = Energy({"host": 250.0}, seconds=50.0)  # a hundred of them, at 5 watts
+        r.energy = Energy({"host": 250.0}, seconds=50.0)  # 100 runs at 5 watts
         assert r.edges_per_joule == 2000
         assert "Energy: 250 J, 2 k edges/s per watt." in r.explain().splitlines()
         r.energy = Energy({"host": None}, {"host": "it has no counter"}, seconds=50.0)
         assert r.edges_per_joule is None
 
-    def test_nothing_timed(self):
+    def test_explain_without_times(self):
         assert result([1.0]).explain().endswith("No time was recorded.")

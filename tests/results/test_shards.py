@@ -1,4 +1,4 @@
-"""Results on several ranks: each rank has a block of the values, and all ranks see and write the same."""
+"""Results on several ranks: each rank has a block of values, and all ranks write one table."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def names(folder):
 
 
 def on_ranks(graph, function, run=ev.wcc, **arguments):
-    """Return the values of a function of the result on each rank."""
+    """Run an algorithm on ranks, and return the value of `function` for each rank's result."""
     return run_ranks(RANKS, lambda world: function(run(ev.partition(graph, "cpu:1"), **arguments), world))
 
 
-def test_shards_join_to_the_whole(graph):
+def test_shards_together_equal_the_whole_result(graph):
     whole = ev.bfs(graph, source="v001")
     shards = on_ranks(
         graph, lambda r, _: (r.ids, r["distance"], r["parent"], r.to_arrow()), ev.bfs, source="v001"
@@ -71,8 +71,8 @@ def test_rank_0_gathers(graph):
 
 
 @pytest.mark.parametrize("ids", ["numbers", "integers", "strings"])
-def test_a_graph_that_no_rank_holds(tmp_path, graph, ids):
-    """Ids of the block, of the top, of tables and of the gathered result."""
+def test_a_graph_that_no_rank_has_completely(tmp_path, graph, ids):
+    """Blocks, top vertices, tables and the gathered result have the right ids."""
     path = tmp_path / "graph.evg"
     if ids == "integers":
         graph = ev.Graph.from_edges([5, 9, 9, 40], [9, 40, 41, 77], directed=False)
@@ -109,7 +109,7 @@ def test_a_wrong_value_on_one_rank_is_an_error_on_all(graph):
 
 def test_a_data_set_has_a_file_for_each_rank(graph, tmp_path):
     folder = tmp_path / "components"
-    for _ in range(2):  # the second replaces the first
+    for _ in range(2):  # the second data set replaces the first
         on_ranks(graph, lambda r, _: r.write(f"{folder}/"))
     assert names(tmp_path) == ["components"]
     assert names(folder) == [f"part-0000{rank}.parquet" for rank in range(RANKS)]
@@ -117,7 +117,7 @@ def test_a_data_set_has_a_file_for_each_rank(graph, tmp_path):
     assert table["vertex"].to_pylist() == graph.ids.tolist()
     expected = ev.wcc(graph).to_arrow()
     assert table["component"].to_pylist() == expected["component"].to_pylist()
-    ev.wcc(graph).write(folder)  # of one process
+    ev.wcc(graph).write(folder)  # one process
     assert names(folder) == ["part-00000.parquet"]
 
 

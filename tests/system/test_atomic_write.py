@@ -1,4 +1,4 @@
-"""Whole or not at all: what is on disk after success, errors and interrupts."""
+"""Writes are atomic: they succeed completely or leave the old files, also after errors and interrupts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_new_file_has_the_usual_permissions(tmp_path):
     assert _names(tmp_path) == ["a.txt"]
 
 
-def test_permissions_and_links_stay(tmp_path):
+def test_permissions_and_links_are_kept(tmp_path):
     (tmp_path / "real").mkdir()
     target = tmp_path / "real" / "a.txt"
     target.write_text("old")
@@ -55,20 +55,20 @@ def test_permissions_and_links_stay(tmp_path):
     assert target.stat().st_mode & 0o777 == 0o604
 
 
-def test_a_read_only_file_is_left_alone(tmp_path, monkeypatch):
+def test_a_read_only_file_is_not_replaced(tmp_path, monkeypatch):
     target = tmp_path / "a.txt"
     target.write_text("old")
     target.chmod(0o444)
-    # As for anybody but root.
+    # Root can write to any file, so `os.access` is replaced.
     monkeypatch.setattr(os, "access", lambda path, _: bool(os.stat(path).st_mode & 0o200))  # noqa: PTH116
     with pytest.raises(ev.FileError, match=r"cannot write .*a\.txt: it is read-only; "), atomic_write(target):
-        pytest.fail("there is something to write")
+        pytest.fail("the file is opened")
     assert target.read_text() == "old"
     assert _names(tmp_path) == ["a.txt"]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_after_an_error_all_is_as_before(error, tmp_path):
+def test_an_error_keeps_the_old_file(error, tmp_path):
     (tmp_path / "a.txt").write_text("old")
     with pytest.raises(error), atomic_write(tmp_path / "a.txt") as temporary:  # noqa: PT012 - the block is the test
         temporary.write_text("half")
@@ -77,7 +77,7 @@ def test_after_an_error_all_is_as_before(error, tmp_path):
     assert _names(tmp_path) == ["a.txt"]
 
 
-def test_an_error_of_the_system_names_the_file(tmp_path):
+def test_an_os_error_names_the_file(tmp_path):
     with (
         pytest.raises(ev.FileError, match=r"a\.txt: no space left on device; nothing was left behind"),
         atomic_write(tmp_path / "a.txt"),
@@ -107,7 +107,7 @@ def test_a_folder_is_replaced(exchange, tmp_path, monkeypatch):
     assert _names(tmp_path) == ["g"]
 
 
-def test_a_folder_stays_after_an_error(tmp_path):
+def test_an_error_keeps_the_old_folder(tmp_path):
     with atomic_write_folder(tmp_path / "g", may_replace=_ours) as temporary:
         (temporary / "mark").write_text("one")
     with (
@@ -119,7 +119,7 @@ def test_a_folder_stays_after_an_error(tmp_path):
     assert _names(tmp_path) == ["g"]
 
 
-def test_what_is_unfinished_can_be_removed(tmp_path):
+def test_temporary_files_can_be_removed(tmp_path):
     with pytest.raises(ev.FileError), atomic_write(tmp_path / "a") as file:  # noqa: PT012 - the block is the test
         file.write_text("half")
         remove_temporary_files()
@@ -133,7 +133,7 @@ def test_what_is_unfinished_can_be_removed(tmp_path):
 def test_an_interrupted_program_leaves_nothing(tmp_path):
     code = (
         "import sys, os, signal, evener as ev\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have it ignored
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may ignore SIGINT
         "from evener.graph.formats import edgelist\n"
         "whole = edgelist.write_lines\n"
         "def slow(*a, **k):\n"
@@ -151,7 +151,7 @@ def test_an_interrupted_program_leaves_nothing(tmp_path):
     assert _names(tmp_path) == ["g.txt"]
 
 
-def test_files_that_belong_together_take_their_places_in_order(tmp_path):
+def test_several_files_are_replaced_together(tmp_path):
     (tmp_path / "b").write_text("old")
     with atomic_write_all(tmp_path / "a", tmp_path / "b") as temporaries:
         for temporary, text in zip(temporaries, ("one", "two"), strict=True):
@@ -162,7 +162,7 @@ def test_files_that_belong_together_take_their_places_in_order(tmp_path):
     assert _names(tmp_path) == ["a", "b"]
 
 
-def test_none_of_them_takes_its_place_before_all_are_on_disk(tmp_path, monkeypatch):
+def test_no_file_is_replaced_before_all_files_are_on_disk(tmp_path, monkeypatch):
     (tmp_path / "a").write_text("old")
 
     def full(path):
@@ -181,7 +181,7 @@ def test_none_of_them_takes_its_place_before_all_are_on_disk(tmp_path, monkeypat
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
 @pytest.mark.parametrize("suffix", [".properties", ".v.bz2"])
-def test_a_graphalytics_dataset_stays_whole(tmp_path, monkeypatch, suffix, error):
+def test_a_failed_write_keeps_the_old_graphalytics_dataset(tmp_path, monkeypatch, suffix, error):
     old = ev.Graph.from_edges([0, 1], [1, 2])
     ev.write(old, tmp_path / f"g{suffix}")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
@@ -202,8 +202,8 @@ def test_a_graphalytics_dataset_stays_whole(tmp_path, monkeypatch, suffix, error
 
 
 @pytest.mark.parametrize("rename", [1, 2, 3, 4])
-def test_a_graphalytics_dataset_outlives_a_killed_write(tmp_path, rename):
-    """After each rename, the three files are the new graph; the next write removes what it left."""
+def test_a_killed_write_leaves_a_readable_graphalytics_dataset(tmp_path, rename):
+    """The new graph can be read after each rename, and the next write removes temporary files."""
     old, new = ev.Graph.from_edges([0, 1], [1, 2]), ev.Graph.from_edges([5, 6, 6], [6, 7, 8])
     ev.write(old, tmp_path / "g.properties")
     script = """
@@ -229,8 +229,8 @@ ev.write(ev.Graph.from_edges([5, 6, 6], [6, 7, 8]), sys.argv[1])
 
 
 @pytest.mark.parametrize("compression", [None, "gzip", "zstd", "bz2"])
-def test_a_full_disk_is_told_whatever_compresses(tmp_path, compression):
-    """PyArrow's bzip2 cannot be closed after a write that failed, and says no more than that."""
+def test_a_full_disk_is_an_error_with_any_compression(tmp_path, compression):
+    """After a failed write, closing PyArrow's bzip2 stream raises an error without the reason."""
     (tmp_path / "g").symlink_to("/dev/full")
     noise = np.random.default_rng(1).bytes(1 << 22)
     with (
@@ -241,7 +241,7 @@ def test_a_full_disk_is_told_whatever_compresses(tmp_path, compression):
         sink.write(noise)
 
 
-def test_a_compressor_that_fails_is_an_error_of_the_file(tmp_path):
+def test_a_failed_compressor_is_a_file_error(tmp_path):
     with (
         pytest.raises(ev.FileError, match=r"cannot write .*bz2 compress failed"),
         atomic_write(tmp_path / "g") as temporary,
@@ -249,11 +249,11 @@ def test_a_compressor_that_fails_is_an_error_of_the_file(tmp_path):
     ):
         raise pa.ArrowException("Unknown error: bz2 compress failed")
     with pytest.raises(pa.ArrowInvalid), open_compressed(tmp_path / "g", "bz2"):
-        raise pa.ArrowInvalid("what was to be written is at fault")
+        raise pa.ArrowInvalid("invalid content")
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
-    """By the next write to the same name, and only if its process is dead."""
+def test_temporary_files_of_a_killed_process_are_removed(tmp_path):
+    """The next write to the same name removes temporary files of dead processes only."""
     script = """
 import os, sys
 from pathlib import Path
@@ -277,7 +277,7 @@ with atomic_write(sys.argv[1]), atomic_write_folder(sys.argv[2], may_replace=boo
 
 
 def test_a_folder_that_another_process_removes_before_it_is_locked(tmp_path, monkeypatch):
-    """The writer makes it again."""
+    """The writer creates the folder again."""
     left, mkdir = [2], Path.mkdir
 
     def make(self, *args, **how):

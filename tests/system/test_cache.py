@@ -1,4 +1,4 @@
-"""Which folder is the user's cache, and that without one nothing breaks."""
+"""The user's cache folder, and runs without a cache folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def nowhere():
     raise RuntimeError("Could not determine home directory.")
 
 
-def test_the_folder_that_is_named(tmp_path, monkeypatch):
+def test_xdg_cache_home_is_the_cache_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path
 
 
 @pytest.mark.parametrize("named", [None, "", "relative", "./here"])
-def test_the_home_directorys_where_no_absolute_path_is_named(tmp_path, monkeypatch, named):
+def test_the_home_directory_without_an_absolute_xdg_cache_home(tmp_path, monkeypatch, named):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if named is not None:
@@ -31,7 +31,7 @@ def test_the_home_directorys_where_no_absolute_path_is_named(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("named", [None, "relative"])
-def test_none_without_a_home_directory(monkeypatch, named):
+def test_no_cache_folder_without_a_home_directory(monkeypatch, named):
     monkeypatch.setattr(Path, "home", nowhere)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if named is not None:
@@ -39,20 +39,20 @@ def test_none_without_a_home_directory(monkeypatch, named):
     assert cache_folder() is None
 
 
-def test_none_where_the_home_directory_depends_on_the_working_one(monkeypatch):
+def test_no_cache_folder_with_a_relative_home_directory(monkeypatch):
     monkeypatch.setenv("HOME", "relative")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert cache_folder() is None
 
 
-def test_what_is_named_needs_no_home_directory(tmp_path, monkeypatch):
+def test_xdg_cache_home_needs_no_home_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "home", nowhere)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path
 
 
-def test_a_user_without_a_home_directory_can_use_all(tmp_path):
-    """As in a container whose user is a bare number."""
+def test_a_user_without_a_home_directory_can_run_algorithms(tmp_path):
+    """In a container, the user may be a number without an entry in the password file."""
     program = (
         "import pwd, sys\n"
         "def unknown(number): raise KeyError(number)\n"

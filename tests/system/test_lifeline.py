@@ -1,4 +1,4 @@
-"""Lifelines between ranks: an end without a goodbye is reported, and an end with a goodbye is not."""
+"""Lifelines between ranks report a rank that ends without a goodbye."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def test_rank_0_notices_that_a_rank_has_ended(monkeypatch, goodbye):
     run_ranks(3, run)
     host = "this machine"
     expected = f"rank 2 of 3 on {host} has ended without an error message; this ends the job"
-    # The end of its own connection is also seen by rank 2.
+    # Rank 2 also notices the end of its own connection.
     assert [sentence for sentence in lost if "rank 2" in sentence] == ([] if goodbye else [expected])

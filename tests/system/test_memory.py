@@ -1,4 +1,4 @@
-"""Available memory: limits of the system, of cgroups and of the address space."""
+"""Available memory: limits of the system, cgroups and the address space."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evener.errors import ArgumentError, OutOfMemoryError
 from evener.system import memory
 
 
-def test_room_is_positive_and_no_more_than_the_machine_has():
+def test_available_memory_is_plausible():
     assert 0 < memory.available() < 1 << 50
 
 
-def test_require_says_both_numbers():
+def test_require_gives_needed_and_available_bytes():
     memory.require(0, "nothing")
     with pytest.raises(
         OutOfMemoryError, match=r"the moon needs 8\.0 EiB of memory \(9,2.* bytes\)"
@@ -56,7 +56,7 @@ def cgroup(folder, **files):
         (folder / name.replace("__", ".")).write_text(f"{content}\n")
 
 
-def test_cgroup_2_takes_the_tightest_limit_above(tmp_path):
+def test_cgroup_2_uses_the_smallest_limit_of_all_parents(tmp_path):
     cgroup(tmp_path / "a", memory__max=1000, memory__current=900, memory__stat="inactive_file 50\nother 7")
     cgroup(tmp_path / "a/b", memory__max="max", memory__current=100)
     (tmp_path / "member").write_text("0::/a/b\n")
@@ -81,7 +81,7 @@ def test_no_cgroups(tmp_path):
     assert memory._cgroup(tmp_path, tmp_path / "member") == 1 << 62
 
 
-def test_what_the_user_says_is_believed(monkeypatch):
+def test_evener_memory_replaces_the_free_memory(monkeypatch):
     taken = memory._resident_bytes()
     assert 1 << 20 < taken < 1 << 40
     monkeypatch.setattr(memory, "_free_memory", lambda: 5)
@@ -89,31 +89,31 @@ def test_what_the_user_says_is_believed(monkeypatch):
     assert memory.available() == 5
     monkeypatch.setenv("EVENER_MEMORY", "512GiB")
     assert 500 << 30 < memory.available() <= (512 << 30) - taken // 2
-    monkeypatch.setenv("EVENER_MEMORY", "1KiB")  # less than there is already
+    monkeypatch.setenv("EVENER_MEMORY", "1KiB")  # less than the process uses
     assert memory.available() == 0
-    monkeypatch.setattr(memory, "_cgroup", lambda *_: 7 << 20)  # the system would end us
+    monkeypatch.setattr(memory, "_cgroup", lambda *_: 7 << 20)  # cgroup limits still apply
     monkeypatch.setenv("EVENER_MEMORY", "512GiB")
     assert memory.available() == 7 << 20
 
 
-def test_what_the_user_says_must_be_a_size(monkeypatch):
+def test_evener_memory_must_be_a_size(monkeypatch):
     monkeypatch.setenv("EVENER_MEMORY", "plenty")
     with pytest.raises(ArgumentError, match=r"EVENER_MEMORY=: expected bytes, .* found 'plenty'"):
         memory.available()
 
 
-def test_what_is_kept_for_later_is_given_up_before_anything_is_refused(monkeypatch):
-    at_hand = [10]
-    monkeypatch.setattr(memory, "available", lambda: at_hand[0])
-    monkeypatch.setattr(memory, "_release", [lambda: at_hand.__setitem__(0, 20)])
+def test_kept_memory_is_released_before_an_error(monkeypatch):
+    available = [10]
+    monkeypatch.setattr(memory, "available", lambda: available[0])
+    monkeypatch.setattr(memory, "_release", [lambda: available.__setitem__(0, 20)])
     memory.require(5, "this")
-    assert at_hand == [10]
+    assert available == [10]
     memory.require(15, "this")
     with pytest.raises(OutOfMemoryError, match="only 20 bytes"):
         memory.require(25, "this")
 
 
-def test_what_runs_left_is_not_asked_for_again(monkeypatch):
+def test_reusable_memory_of_earlier_runs_counts_as_available(monkeypatch):
     room, kept = [memory.MIN_CHECKED_BYTES], [0]
     monkeypatch.setattr(memory, "available", lambda: room[0])
     monkeypatch.setattr(memory, "_release", [])
@@ -125,8 +125,8 @@ def test_what_runs_left_is_not_asked_for_again(monkeypatch):
     memory.require_for_run(room[0] + 2, "a run")
 
 
-def test_little_is_not_asked_for(monkeypatch):
-    """Asking takes longer than such a run."""
-    monkeypatch.setattr(memory, "available", lambda: pytest.fail("asked"))
-    monkeypatch.setattr(memory, "_reusable", [lambda: pytest.fail("asked")])
+def test_small_runs_are_not_checked(monkeypatch):
+    """The check would need more time than a small run."""
+    monkeypatch.setattr(memory, "available", lambda: pytest.fail("checked"))
+    monkeypatch.setattr(memory, "_reusable", [lambda: pytest.fail("checked")])
     memory.require_for_run((16 << 20) - 1, "a run")

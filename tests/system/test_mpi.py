@@ -15,7 +15,7 @@ VARIABLES = ("PMI_SIZE", "PMI_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RA
 
 @pytest.fixture
 def launched(monkeypatch):
-    """Set only these variables of a launcher."""
+    """Return a function that sets only the given variables of a launcher."""
 
     def launch(**variables):
         for name in (*VARIABLES, "SLURM_STEP_NUM_TASKS"):
@@ -39,13 +39,13 @@ def launched(monkeypatch):
     ],
     ids=str,
 )
-def test_the_number_of_ranks_and_of_this_rank(launched, variables, expected):
+def test_the_number_of_ranks_and_the_rank_of_this_process(launched, variables, expected):
     launched(**variables)
     assert (mpi.launched_ranks(), mpi.launched_rank()) == expected
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_without_mpi4py_rank_0_says_so(launched, monkeypatch, capsys, rank):
+def test_rank_0_reports_missing_mpi4py(launched, monkeypatch, capsys, rank):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     launched(PMI_SIZE=2, PMI_RANK=rank)
     assert main(["devices"]) == 2
@@ -59,7 +59,7 @@ def test_without_mpi4py_rank_0_says_so(launched, monkeypatch, capsys, rank):
 
 
 @pytest.mark.parametrize("recovery", ["", "evener run wcc g.evg --checkpoint c --resume"])
-def test_the_loss_of_a_rank_names_what_continues_the_run(monkeypatch, capsys, recovery):
+def test_the_error_for_a_lost_rank_names_the_command_to_continue(monkeypatch, capsys, recovery):
     aborted = []
     world = mpi.MpiWorld.__new__(mpi.MpiWorld)
     world.recovery, world._mpi = recovery, SimpleNamespace(COMM_WORLD=SimpleNamespace(Abort=aborted.append))

@@ -11,7 +11,7 @@ from evener.testing.ranks import run_ranks
 
 
 @pytest.mark.parametrize("size", range(2, 8))
-def test_each_pair_meets_once_and_no_rank_is_in_two_pairs(size):
+def test_each_pair_is_in_one_round_and_no_rank_is_in_two_pairs_of_a_round(size):
     found = rounds(size)
     assert sorted(pair for pairs in found for pair in pairs) == list(combinations(range(size), 2))
     for pairs in found:

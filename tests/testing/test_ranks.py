@@ -1,4 +1,4 @@
-"""How fake ranks fail."""
+"""Errors of fake ranks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from evener.testing.ranks import RankError, run_ranks
 
 
-def test_a_rank_that_fails_ends_the_others_at_once():
+def test_a_failed_rank_ends_the_other_ranks():
     seen = []
 
     def run(world):
@@ -28,12 +28,12 @@ def test_a_rank_that_fails_ends_the_others_at_once():
     assert seen == ["rank 1 failed: ValueError: no more"] * 2
 
 
-def test_a_rank_that_returns_early_is_named():
+def test_the_error_names_a_rank_that_returns_early():
     with pytest.raises(RankError, match="rank 0 called barrier, and rank 1 has returned without it"):
         run_ranks(2, lambda world: world.barrier() if world.rank == 0 else None)
 
 
-def test_different_operations_are_named():
+def test_the_error_names_different_operations():
     def run(world):
         return world.barrier() if world.rank == 0 else world.allreduce(1, "sum")
 
@@ -41,7 +41,7 @@ def test_different_operations_are_named():
         run_ranks(2, run)
 
 
-def test_a_rank_waits_no_longer_than_it_may():
+def test_a_rank_waits_at_most_the_timeout():
     def run(world):
         if world.rank == 1:
             time.sleep(1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from evener.engine.array import PartitionedArray, adjacency
+from evener.engine.array import PartitionedArray
+from evener.engine.layout import layout_of
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.vertex import NO_VERTEX
@@ -24,63 +24,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 __all__ = ["Workspace"]
-
-
-class _Arrays(NamedTuple):
-    """The arrays that depend only on a partitioned graph, named as in `Workspace`.
-
-    `values` and `words` are the lengths of an array and of a bitmap for each partition.
-    """
-
-    element: PartitionedArray
-    out: tuple[PartitionedArray, PartitionedArray, PartitionedArray]
-    in_: tuple[PartitionedArray, PartitionedArray, PartitionedArray]
-    out_weights: PartitionedArray
-    in_weights: PartitionedArray
-    out_rows: PartitionedArray
-    in_rows: PartitionedArray
-    out_edges: PartitionedArray
-    owned: PartitionedArray
-    connected: PartitionedArray
-    vertices: PartitionedArray
-    out_degree: PartitionedArray
-    values: list[int]
-    words: list[int]
-    reads_host_edges: list[bool]
-
-
-# Cached, because building the arrays is slower than a search of a small graph.
-_arrays: WeakKeyDictionary[PartitionedGraph, _Arrays] = WeakKeyDictionary()
-
-
-def _arrays_of(partitioned: PartitionedGraph) -> _Arrays:
-    """Return the arrays of a partitioned graph, built on the first call."""
-    arrays = _arrays.get(partitioned)
-    if arrays is None:
-        arrays = _arrays[partitioned] = _build_arrays(partitioned)
-    return arrays
-
-
-def _build_arrays(partitioned: PartitionedGraph) -> _Arrays:
-    partitions = partitioned.partitions
-    values = [len(p.vertices) for p in partitions]
-    return _Arrays(
-        element=PartitionedArray(partitioned.elements),
-        out=adjacency([p.out for p in partitions]),
-        in_=adjacency([p.in_ for p in partitions]),
-        out_weights=PartitionedArray([None if p.out is None else p.out.weights for p in partitions]),
-        in_weights=PartitionedArray([None if p.in_ is None else p.in_.weights for p in partitions]),
-        out_rows=PartitionedArray([0 if p.out is None else p.out.rows for p in partitions]),
-        in_rows=PartitionedArray([0 if p.in_ is None else p.in_.rows for p in partitions]),
-        out_edges=PartitionedArray([0 if p.out is None else p.out.count for p in partitions]),
-        owned=PartitionedArray([p.owned for p in partitions]),
-        connected=PartitionedArray([p.connected for p in partitions]),
-        vertices=PartitionedArray([p.vertices for p in partitions]),
-        out_degree=PartitionedArray([p.out_degree for p in partitions]),
-        values=values,
-        words=[(count + 63) // 64 for count in values],
-        reads_host_edges=[p.host_edges > 0 for p in partitions],
-    )
 
 
 class Workspace:
@@ -119,31 +62,34 @@ class Workspace:
         Whether a partition of any rank has mirrors.
     reads_host_edges : bool
         Whether an element of any rank reads edges from host memory across a bus.
+    only_cpus : bool
+        Whether the elements of all ranks are CPUs.
     """
 
     def __init__(self, partitioned: PartitionedGraph) -> None:
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
-        arrays = _arrays_of(partitioned)
-        self.element = arrays.element
-        self.out = arrays.out
-        self.in_ = arrays.in_
-        self.out_weights = arrays.out_weights
-        self.in_weights = arrays.in_weights
-        self.out_rows = arrays.out_rows
-        self.in_rows = arrays.in_rows
-        self.out_edges = arrays.out_edges
-        self.owned = arrays.owned
-        self.connected = arrays.connected
-        self.vertices = arrays.vertices
-        self.out_degree = arrays.out_degree
-        self._values = arrays.values
-        self._words = arrays.words
+        layout = layout_of(partitioned)
+        self.element = layout.element
+        self.out = layout.out
+        self.in_ = layout.in_
+        self.out_weights = layout.out_weights
+        self.in_weights = layout.in_weights
+        self.out_rows = layout.out_rows
+        self.in_rows = layout.in_rows
+        self.out_edges = layout.out_edges
+        self.owned = layout.owned
+        self.connected = layout.connected
+        self.vertices = layout.vertices
+        self.out_degree = layout.out_degree
+        self._values = layout.values
+        self._words = layout.words
         self._partitioned = partitioned
         self._world = partitioned.world
-        self._weights = self.gather([element.weight for element in self.elements])
-        self.reads_host_edges = any(self.gather(arrays.reads_host_edges))
-        self.has_mirrors = self.total([partition.mirrors for partition in self.partitions]) > 0
+        self._weights = layout.weights
+        self.has_mirrors = layout.has_mirrors
+        self.reads_host_edges = layout.reads_host_edges
+        self.only_cpus = layout.only_cpus
 
     # ---- the machine ----------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from evener.partition.partition import (
     Edges,
     Partition,
     PendingEdges,
-    first_neighbour,
+    neighbour_order,
     partition_of,
     work_blocks,
 )
@@ -342,26 +342,28 @@ def _stored(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> list[Stor
 
 def _partition(p: int, stored: StoredPartition, graph: Graph, *, mapped: bool) -> Partition:
     """Return a partition with mapped edges if its rows are in the order of a CPU, else with pending edges."""
-    first = 0
+    order = np.empty(0, np.uint32)
     if not mapped or any(stored.ascending.values()):
-        first = first_neighbour(stored.vertices, stored.mirror_bounds, graph.out_degree())
+        order = neighbour_order(stored.vertices, stored.owned, graph.out_degree())
     edges = {
-        direction: _edges(rows, stored, first, direction, mapped=mapped)
+        direction: _edges(rows, stored, order, direction, mapped=mapped)
         for direction, rows in stored.rows.items()
     }
     ends = (edges.get("out"), edges.get("in")) if graph.directed else (edges["out"], edges["out"])
     return partition_of(p, stored.vertices, stored.mirror_bounds, stored.out_degree, *ends)
 
 
-def _edges(rows: Graph, stored: StoredPartition, first: int, direction: str, *, mapped: bool) -> Edges:
+def _edges(
+    rows: Graph, stored: StoredPartition, order: NDArray[np.uint32], direction: str, *, mapped: bool
+) -> Edges:
     """Return the edges of a partition in one direction."""
     blocks = work_blocks(rows.offsets)
     targets, weights = rows.targets, rows.weights
-    if not mapped or (stored.ascending[direction] and first):
+    if not mapped or (stored.ascending[direction] and len(order)):
         own, all_local = (
             np.arange(length, dtype=np.uint32) for length in (stored.owned, len(stored.vertices))
         )
-        pending = PendingEdges(rows, own, rows.offsets, blocks, all_local, len(all_local), first)
+        pending = PendingEdges(rows, own, rows.offsets, blocks, all_local, len(all_local), order)
         targets, weights = cast("Any", pending), None
     last = rows.offsets[-1]
     return Edges(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import FormatError
-from evener.partition.partition import Numbering, first_neighbour
+from evener.partition.partition import Numbering, neighbour_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ class StoredPartition:
     boundary : dict of str to int
         Number of edges that lead to mirrors.
     ascending : dict of str to bool
-        Whether rows ascend, as on a GPU, or begin with the first neighbour: see `PendingEdges.first`.
+        Whether rows ascend, as on a GPU, or begin with hubs: see `PendingEdges.order`.
     """
 
     vertices: NDArray[np.uint32]
@@ -107,12 +107,14 @@ def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: 
         degree = sum(one[own].astype(np.int64) for one in degrees.values())
         _require(bool((np.diff(degree) <= 0).all()), f"{number}.vertices in descending degree", path)
         _check_mirrors(number, p, numbering, graph.n, path)
-        first = first_neighbour(p.vertices, p.mirror_bounds, degrees["out"])
+        order = neighbour_order(p.vertices, p.owned, degrees["out"])
+        rank = np.empty(len(order), np.uint32)
+        rank[order] = np.arange(len(order), dtype=np.uint32)
         for direction in p.rows:
             lengths = np.diff(p.rows[direction].offsets.astype(np.int64))
             same = np.array_equal(lengths, degrees[direction][own])
             _require(same, f"{number}.{direction}.offsets with the degrees of the graph", path)
-            _check_edges(number, p, direction, 0 if p.ascending[direction] else first, graph, path)
+            _check_edges(number, p, direction, rank[:0] if p.ascending[direction] else rank, graph, path)
 
 
 def _check_mirrors(number: int, p: StoredPartition, numbering: Numbering, n: int, path: Path) -> None:
@@ -126,9 +128,17 @@ def _check_mirrors(number: int, p: StoredPartition, numbering: Numbering, n: int
 
 
 def _check_edges(
-    number: int, p: StoredPartition, direction: str, first: int, graph: Graph, path: Path
+    number: int,
+    p: StoredPartition,
+    direction: str,
+    rank: NDArray[np.uint32],
+    graph: Graph,
+    path: Path,
 ) -> None:
-    """Check the targets, their order in each row, the weights, and the number of edges to mirrors."""
+    """Check the targets, their order in each row, the weights, and the number of edges to mirrors.
+
+    `rank` has the rank of each local vertex in the order of rows; empty if rows ascend.
+    """
     rows, count = p.rows[direction], len(p.vertices)
     boundary = 0
     lightest, heaviest = graph.weight_range
@@ -137,10 +147,10 @@ def _check_edges(
         targets = rows.targets[max(begin - 1, 0) : end]
         _require(int(targets.max()) < count, f"{number}.{direction}.targets below {count}", path)
         boundary += int(np.count_nonzero(rows.targets[begin:end] >= p.owned))
-        places = targets - np.uint32(first)  # the targets before the first one become the largest numbers
+        places = rank[targets] if len(rank) else targets
         descents = (np.flatnonzero(places[1:] < places[:-1]) + max(begin, 1)).astype(np.uint64)
         between = rows.offsets[np.searchsorted(rows.offsets, descents)] == descents
-        _require(bool(between.all()), f"{number}.{direction}.targets in ascending order in each row", path)
+        _require(bool(between.all()), f"{number}.{direction}.targets in order in each row", path)
         if rows.weights is not None:
             weights = rows.weights[begin:end]
             within = ((weights >= lightest) & (weights <= heaviest)).all()

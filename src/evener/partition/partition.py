@@ -33,9 +33,10 @@ __all__ = [
     "Partition",
     "PendingEdges",
     "build_partition",
-    "first_neighbour",
+    "neighbour_order",
     "number_mirrors",
     "number_vertices",
+    "order_by_degree",
     "partition_of",
     "up_to_last",
     "work_blocks",
@@ -56,9 +57,8 @@ class Edges:
     ----------
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or PendingEdges
-        Local numbers, ascending in each row: owned neighbours by descending degree, then mirrors. If another
-        owner has a vertex of higher degree, rows begin with its mirrors instead: see `PendingEdges.first`.
-        A GPU that stores all edges keeps its rows ascending. Before the upload, the source of the edges.
+        Local numbers, by descending out-degree in each row: see `PendingEdges.order`. A GPU that stores all
+        edges keeps its rows ascending. Before the upload, the source of the edges.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
         Bounds of blocks of rows with about equal work.
@@ -135,9 +135,8 @@ class PendingEdges:
         Local number of each target of the rows.
     vertices : int
         Number of owned vertices and mirrors.
-    first : int
-        Rows begin with the neighbours from this local number on, and the others follow. It is the vertex with
-        the most out-edges among the first vertices of all owners.
+    order : ndarray of uint32, shape (L + M,)
+        Local numbers in the order of neighbours in rows: hubs come first. Empty if rows ascend.
     """
 
     graph: RowArrays
@@ -146,7 +145,7 @@ class PendingEdges:
     blocks: NDArray[np.uint32]
     position: NDArray[np.uint32]
     vertices: int
-    first: int
+    order: NDArray[np.uint32]
 
     def __len__(self) -> int:
         return int(self.bounds[-1])
@@ -306,11 +305,11 @@ def build_partition(
             for g, runs in zip(wanted, blocks, strict=True)
         ]
         vertices, mirror_bounds, position = number_mirrors(p, numbering, needed)
-    first = first_neighbour(vertices, mirror_bounds, out_degree)
+    order = neighbour_order(vertices, len(owned), out_degree)
     stored = [
         Edges(
             offsets=rows,
-            targets=PendingEdges(g, owned, rows, runs, position, len(vertices), first),
+            targets=PendingEdges(g, owned, rows, runs, position, len(vertices), order),
             weights=None,
             blocks=runs,
             rows=int(np.searchsorted(rows, rows[-1])),
@@ -341,13 +340,16 @@ def partition_of(
     return Partition(p, vertices, mirror_bounds, out_degree, connected, out, in_)
 
 
-def first_neighbour(
-    vertices: NDArray[np.uint32], mirror_bounds: NDArray[np.int64], out_degree: NDArray[Any]
-) -> int:
-    """Return the vertex with the most out-edges among the first of all owners: see `PendingEdges.first`."""
-    # The first vertex of each owner has its highest degree.
-    begins = [0, *mirror_bounds[:-1][np.diff(mirror_bounds) > 0].tolist()]
-    return max(begins, key=lambda begin: out_degree[vertices[begin]]) if mirror_bounds[0] else 0
+def neighbour_order(vertices: NDArray[np.uint32], owned: int, out_degree: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return the order of neighbours in rows: see `PendingEdges.order`."""
+    if len(vertices) == owned:  # owned vertices are in descending degree
+        return np.empty(0, np.uint32)
+    return order_by_degree(out_degree[vertices])
+
+
+def order_by_degree(degrees: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return positions by descending degree; equal degrees keep their order."""
+    return np.argsort(~degrees, kind="stable").astype(np.uint32)
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -95,12 +95,16 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
     weights = None
     if graph.weights is not None:
         weights = element.allocate_edges(len(edges), graph.weights.dtype, on_host)
-    # Rows begin with the neighbours of highest degree, because searches leave a row at the first hit.
+    # Rows begin with hubs, because searches leave a row at the first hit.
     # Column blocks need ascending rows, because they are found by bisection.
     ascend = element.table_columns and not on_host
-    first = np.uint64(0 if ascend else edges.first)
     # Weights are only moved, so their bits will do: one compilation serves all types of one width.
     none = np.empty(0, np.uint32)
+    order, position = none if ascend else edges.order, edges.position
+    if len(order):
+        rank = np.empty(len(order), np.uint32)
+        rank[order] = np.arange(len(order), dtype=np.uint32)
+        position = rank.take(position, mode="clip")  # undefined for vertices that the rows do not need
     given = read_only(none if graph.weights is None else _bits(graph.weights))
     ends = edges.bounds[edges.blocks]
     step = min(_EDGES_WRITTEN, _EDGES_WRITTEN_TO_CPU) if element.kind == "cpu" else _EDGES_WRITTEN
@@ -116,8 +120,8 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
         out_weights = none if weights is None else element.begin_write(weights, begin, end)
         kernels.renumber_rows(
             read_only(graph.offsets), read_only(graph.targets), given,
-            read_only(edges.owned), edges.bounds, edges.position, edges.blocks[one : other + 1], first,
-            np.uint64(edges.vertices), bits, out, _bits(out_weights), spare, spare_weights,
+            read_only(edges.owned), edges.bounds, position, edges.blocks[one : other + 1], read_only(order),
+            bits, out, _bits(out_weights), spare, spare_weights,
         )  # fmt: skip
         element.end_write(targets, begin, out)
         if weights is not None:

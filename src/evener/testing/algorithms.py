@@ -108,7 +108,7 @@ class AlgorithmContract:
         if self.spec.verify is not None:
             verify(result)
 
-    # ---- what the spec promises ---------------------------------------------------------------------
+    # ---- the spec ------------------------------------------------------------------------------------
 
     def test_it_is_registered(self) -> None:
         """The registry finds the spec by its name."""
@@ -116,7 +116,7 @@ class AlgorithmContract:
         assert self.spec.name == self.name
 
     def test_options_are_arguments_of_the_function(self) -> None:
-        """Each option is a keyword argument, and each argument an option or one of all algorithms."""
+        """Each option is a keyword argument. Other arguments are common to all algorithms."""
         taken = set(inspect.signature(self.spec.function()).parameters)
         assert {option.name for option in self.spec.options} == taken - {
             "graph",
@@ -125,7 +125,7 @@ class AlgorithmContract:
             *PLACEMENT_OPTIONS,
         }
 
-    def test_state_covers_what_a_run_keeps_on_the_host(self) -> None:
+    def test_state_is_at_least_the_host_state(self) -> None:
         """The upper bound of the state is at least the lower bound."""
         assert self.spec.state.vertex >= self.spec.host_state.vertex
         assert self.spec.state.mirror >= self.spec.host_state.mirror
@@ -144,8 +144,8 @@ class AlgorithmContract:
                 placed = partition(graph, [self.kind] * elements, policy=policy, alpha=share)
                 self.check(self.spec.function()(placed, **arguments), expected)
 
-    def test_the_verifier_refuses_a_wrong_answer(self) -> None:
-        """A changed value of the first column is found."""
+    def test_the_verifier_rejects_a_wrong_answer(self) -> None:
+        """The verifier finds a changed value in the first column."""
         if self.spec.verify is None:
             pytest.skip(f"{self.name} has no verifier")
         graph = build(SHAPES["rmat"](), directed=self.directed[0], simple=self.simple)
@@ -171,7 +171,7 @@ class AlgorithmContract:
     def test_the_command_line_runs_and_verifies_it(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """``run``, ``verify`` and ``bench`` take the algorithm, and ``run --help`` lists its options."""
+        """``run``, ``verify`` and ``bench`` accept the algorithm, and ``run --help`` lists its options."""
         graph = build(SHAPES["rmat"](), directed=self.directed[0], simple=self.simple)
         container, table = str(tmp_path / "g.evg"), str(tmp_path / "answer.parquet")
         write(graph, container)

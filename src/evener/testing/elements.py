@@ -153,7 +153,7 @@ class ElementContract:
             assert downloaded.dtype == dtype
             assert (downloaded == expected).all()
 
-    def test_upload_takes_readonly_and_strided_arrays(self, element: Element) -> None:
+    def test_upload_accepts_readonly_and_strided_arrays(self, element: Element) -> None:
         """An uploaded array may be read-only or have gaps."""
         values = np.arange(20, dtype=np.uint32)
         values.flags.writeable = False
@@ -228,7 +228,7 @@ class ElementContract:
         assert element.result(result) == 2
         assert element.kernel("bits.count_range") is element.kernel("bits.count_range")
 
-    def test_unknown_kernels_are_refused(self, element: Element) -> None:
+    def test_unknown_kernels_are_errors(self, element: Element) -> None:
         """The error names the kernel."""
         for name in ("bits.no_such_kernel", "no_such_file.count_range"):
             with pytest.raises(ArgumentError, match=f'Evener has no kernel "{name}" for a '):
@@ -254,7 +254,7 @@ class ElementContract:
             assert int(element.run(kernel, words, 10, 20)) == 10
 
     def test_result_of_a_number(self, element: Element) -> None:
-        """A value that is known already is returned unchanged."""
+        """A plain value is returned unchanged."""
         assert element.result(5) == 5
         assert element.result((1, 2.5)) == (1, 2.5)
         assert element.result(None) is None
@@ -290,7 +290,7 @@ class ElementContract:
     # ---- time -----------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("concurrent", [False, True])
-    def test_marks_are_times_of_the_host(self, element: Element, concurrent: bool) -> None:  # noqa: FBT001 - a test parameter
+    def test_marks_give_times_of_the_host_clock(self, element: Element, concurrent: bool) -> None:  # noqa: FBT001 - a test parameter
         """Times of marks increase and are within the host's times of the calls."""
         words, copy = element.allocate(1000, "uint64", 0), element.allocate(1000, "uint64", 0)
         element.run(element.kernel("bits.copy"), words, copy)  # compiled before the clock runs
@@ -312,7 +312,7 @@ class ElementContract:
 
 
 class ThreadedElementContract(ElementContract):
-    """Tests of elements whose calls return when the work is done, each on a thread of its own."""
+    """Tests of elements whose calls block until the work is done, each on its own thread."""
 
     def test_runs_concurrently_with_another_element(self, element: Element) -> None:
         """Two elements run their calls at the same time."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Values = list[NDArray[Any]]
     Flags = list[NDArray[np.bool_]]
-    # Given a partition and one flag for each of its mirrors, the bytes of a packet for the flagged mirrors.
+    # Return the bytes of a packet, given a partition and a flag for each of its mirrors.
     Cost = Callable[[int, NDArray[np.bool_]], int]
 
 __all__ = [
@@ -137,8 +137,8 @@ def bit_bytes(partition: int, mirrors: NDArray[np.bool_]) -> int:  # noqa: ARG00
 def changed_bytes(itemsize: int, changed: Flags) -> Cost:
     """Return the cost of a packet of changes.
 
-    A sparse packet has a position and a value for each change. A dense packet has all values and a bit each.
-    The smaller packet is sent.
+    A sparse packet has a position and a value for each change. A dense packet has all values, and a bit for
+    each value. The smaller packet is sent.
     """
 
     def cost(partition: int, mirrors: NDArray[np.bool_]) -> int:

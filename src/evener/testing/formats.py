@@ -109,10 +109,10 @@ class FormatContract:
         if "suffix" in metafunc.fixturenames:
             metafunc.parametrize("suffix", self.suffixes)
 
-    def test_graphs_survive(self, suffix: str, tmp_path: Path) -> None:
-        """Edges, weights, ids and direction are read as written, or the graph is refused.
+    def test_graphs_are_read_back(self, suffix: str, tmp_path: Path) -> None:
+        """Edges, weights, ids and direction are read as written, or the graph is rejected.
 
-        A format without ids refuses a graph with ids, and drops them on request. A refusal leaves no file.
+        A format without ids rejects a graph with ids, and drops the ids on request. An error leaves no file.
         """
         chosen, _ = format_of(tmp_path / f"g{suffix}")
         for number, (kind, graph) in enumerate(graphs().items()):
@@ -134,7 +134,7 @@ class FormatContract:
             back = read(path, **self.read_options(kept, suffix))
             check_same(kept, back, weight_dtype=self.stores_float32 or kind != "float32 weights")
 
-    def test_garbage_is_refused(self, suffix: str, tmp_path: Path) -> None:
+    def test_garbage_is_rejected(self, suffix: str, tmp_path: Path) -> None:
         """If one file of a graph has other content, `read` raises FormatError."""
         stored = (
             graph

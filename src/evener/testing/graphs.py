@@ -37,14 +37,14 @@ def uniform(scale: int) -> Edges:
 
 
 def grid(rows: int, columns: int) -> Edges:
-    """A grid whose edges lead right and down."""
+    """A grid whose edges point right and down."""
     number = np.arange(rows * columns).reshape(rows, columns)
     across, down = (number[:, :-1].ravel(), number[:, 1:].ravel()), (number[:-1].ravel(), number[1:].ravel())
     return np.concatenate([across[0], down[0]]), np.concatenate([across[1], down[1]]), number.size
 
 
 def star(leaves: int) -> Edges:
-    """A star whose hub is in the middle of the numbering; every other edge leads to the hub."""
+    """A star whose hub has the middle number. Edges alternate between leaf to hub and hub to leaf."""
     hub, others = leaves // 2, np.delete(np.arange(leaves + 1), leaves // 2)
     outward = np.arange(leaves) % 2 == 0
     return np.where(outward, hub, others), np.where(outward, others, hub), leaves + 1
@@ -75,7 +75,7 @@ def isolated(n: int) -> Edges:
 
 
 def gaps(n: int) -> Edges:
-    """Ids with gaps, from 1000 on; each id that occurs is a vertex."""
+    """Random edges between ids with gaps, from 1000. Only ids that occur are vertices."""
     src, dst = np.random.default_rng(n).integers(0, n, (2, 2 * n)) * 7 + 1000
     return src, dst, None
 

@@ -21,7 +21,7 @@ from evener.partition.statistics import imbalance
 
 __all__ = ["PolicyContract"]
 
-# Two machines of a CPU and a GPU. A machine has two thirds of the edges.
+# Two machines with a CPU and a GPU each. The first machine has two thirds of the edges.
 _MACHINES: dict[str, Any] = {
     "shares": np.array([1, 3, 0.5, 1.5]) / 6,
     "on_cpu": [True, False] * 2,
@@ -45,8 +45,8 @@ class PolicyContract:
     name : str
         The name of the policy to test.
     tolerance : float
-        Part by which the edges of an element may be off its share, in addition to the edges of one vertex for
-        each other element. Infinite for a policy that divides vertices.
+        The relative error of an element's share of edges, in addition to the edges of one vertex for each
+        other element. Infinite for a policy that divides vertices.
     """
 
     name: str
@@ -54,7 +54,7 @@ class PolicyContract:
 
     @pytest.mark.parametrize("vertices", [1, 3, 2000])
     def test_every_vertex_has_an_owner_and_the_seed_decides(self, vertices: int) -> None:
-        """Owners are elements, also if these are more than the vertices, and depend on the seed only."""
+        """Owners are valid elements, also if elements outnumber vertices, and depend only on the seed."""
         graph, by_degree, degree = skewed(vertices, 5 * vertices)
         given = by_degree.copy(), degree.copy()
         first, second = (
@@ -67,7 +67,7 @@ class PolicyContract:
         assert (by_degree == given[0]).all()
         assert (degree == given[1]).all()
 
-    def test_owners_depend_on_what_the_policy_needs_only(self) -> None:
+    def test_owners_depend_only_on_the_needs_of_the_policy(self) -> None:
         """A policy of positions ignores the numbers of vertices, and a policy of numbers ignores degrees."""
         graph, by_degree, degree = skewed(500, 3000)
         needs = find_policy(self.name).needs
@@ -83,8 +83,8 @@ class PolicyContract:
             others = owners(by_degree, degree, policy=self.name, seed=5, **_MACHINES)
             assert (found == others).all()
 
-    def test_places_are_those_of_the_order(self) -> None:
-        """The places of some vertices are where the order of all vertices has them."""
+    def test_places_equal_the_order(self) -> None:
+        """`places` gives the positions of vertices in the order of all vertices."""
         policy = find_policy(self.name)
         if policy.places is None:
             pytest.skip(f"{self.name} has no places")

@@ -1,4 +1,4 @@
-"""Fake ranks: threads of one process in the place of MPI processes."""
+"""Fake ranks: threads of one process instead of MPI processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run_ranks(size: int, function: Callable[[World], T], *, timeout: float = 60.
     function : callable
         Called on each rank with its `World`.
     timeout : float, default 60.0
-        The most seconds that a rank waits for others in one collective operation.
+        The maximum seconds that a rank waits for other ranks in one collective operation.
 
     Returns
     -------
@@ -134,7 +134,7 @@ class _Rank:
 
 
 class _Meeting:
-    """Where ranks meet for collective operations, one after another.
+    """Synchronize the collective operations of all ranks.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ class TransportContract:
     # ---- publish ---------------------------------------------------------------------------------
 
     def test_published_values_arrive(self, rng: np.random.Generator) -> None:
-        """In many rounds, each publishes an array before the array published before is pulled."""
+        """Each round publishes an array before it pulls the array of the previous round."""
         for engine, dtype in self.engines():
             arrays = [engine.upload(random_values(engine, rng, dtype)) for _ in range(2)]
             expected = [owner_values(engine, engine.download(array)) for array in arrays]

@@ -46,7 +46,7 @@ class WorldContract:
             metafunc.parametrize("size", self.sizes)
 
     def test_ranks_are_numbered(self, size: int) -> None:
-        """Each rank knows its own number and how many there are."""
+        """Each rank knows its number and the number of ranks."""
         assert self.run(size, lambda world: (world.rank, world.size)) == [(r, size) for r in range(size)]
 
     def test_allreduce_of_numbers(self, size: int) -> None:
@@ -75,7 +75,7 @@ class WorldContract:
         found = self.run(size, lambda world: world.allgather({"rank": world.rank, "list": [0] * world.rank}))
         assert found == [[{"rank": r, "list": [0] * r} for r in range(size)]] * size
 
-    def test_operations_follow_one_another(self, size: int) -> None:
+    def test_successive_operations_do_not_mix(self, size: int) -> None:
         """Many operations in a row do not mix their values."""
 
         def run(world: World) -> list[Any]:
@@ -107,7 +107,7 @@ class WorldContract:
             others = [rank for rank in range(size) if rank != world.rank]
             sent = [(tag, np.full(9, 100 * world.rank + 10 * tag + k)) for k in range(2) for tag in (0, 1)]
             routes = [(rank, tag, k) for rank in others for tag in (1, 0) for k in range(2)]
-            arrays = [np.empty(9 + k, np.int64) for _, _, k in routes]  # as long as the message, or longer
+            arrays = [np.empty(9 + k, np.int64) for _, _, k in routes]  # at least as long as the message
             expected = [world.expect(*route[:2], array) for route, array in zip(routes, arrays, strict=True)]
             posted = [world.post(rank, tag, array) for rank in others for tag, array in sent]
             world.wait(expected[::-1] + posted)

@@ -1,4 +1,4 @@
-"""What the tests of formats share: a cache of their own, graphs of all kinds, what "the same graph" means."""
+"""Fixtures for the tests of formats: a separate cache, real files, and graphs of all kinds."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory, monkeypatch):
-    """Let no test remember a container for the user."""
+    """Keep the tests out of the user's cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture
 def real():
-    """The real files, which are not part of the repository: ``real("soc-Epinions1.txt.gz")``."""
+    """Return the path of a published file outside the repository: ``real("soc-Epinions1.txt.gz")``."""
 
     def find(name: str) -> Path:
         if not (DATA / name).exists():
-            pytest.skip(f"the real file {name} is not beside the repository, in shared/data")
+            pytest.skip(f"no file {name} in shared/data beside the repository")
         return DATA / name
 
     return find
@@ -32,17 +32,17 @@ def real():
 
 @pytest.fixture
 def same():
-    """Assert that two graphs are one."""
+    """Return a function that asserts that two graphs are equal."""
     return check_same
 
 
 @pytest.fixture(scope="session")
 def graphs():
-    """Graphs of all kinds, by name."""
+    """Return graphs of all kinds by name."""
     return graphs_of_all_kinds()
 
 
 def pytest_generate_tests(metafunc):
-    """Give a test that takes `graphs` and `kind` every kind of graph."""
+    """Parametrize tests with the arguments `graphs` and `kind` by every kind of graph."""
     if {"kind", "graphs"} <= set(metafunc.fixturenames):
         metafunc.parametrize("kind", graphs_of_all_kinds())

@@ -1,4 +1,4 @@
-"""The container: plain arrays and a manifest, mapped, checked once."""
+"""The container: plain arrays and a manifest, memory-mapped, and checked once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_arrays_are_plain(graph, tmp_path):
     assert manifest["directed"] is False
 
 
-def test_it_is_mapped(graph, tmp_path):
+def test_a_container_is_memory_mapped(graph, tmp_path):
     ev.write(graph, tmp_path / "g.evg")
     mapped = ev.read(tmp_path / "g.evg")
     base = mapped.targets
@@ -54,7 +54,7 @@ def _count_checks(monkeypatch):
     return calls
 
 
-def test_content_is_checked_once_in_each_state(graph, tmp_path, monkeypatch):
+def test_content_is_checked_once_after_each_change(graph, tmp_path, monkeypatch):
     calls = _count_checks(monkeypatch)
     ev.write(graph, tmp_path / "g.evg")
     ev.read(tmp_path / "g.evg")
@@ -68,7 +68,7 @@ def test_content_is_checked_once_in_each_state(graph, tmp_path, monkeypatch):
     assert len(calls) == 2
 
 
-def test_a_change_behind_an_old_date_is_seen(graph, tmp_path):
+def test_a_change_with_the_old_modification_time_is_detected(graph, tmp_path):
     ev.write(graph, tmp_path / "g.evg")
     file = tmp_path / "g.evg" / "targets.npy"
     times = file.stat().st_atime_ns, file.stat().st_mtime_ns
@@ -81,8 +81,8 @@ def test_a_change_behind_an_old_date_is_seen(graph, tmp_path):
         ev.read(tmp_path / "g.evg")
 
 
-def test_an_edit_that_goes_on_after_the_check_is_seen(graph, tmp_path):
-    """A page that is dirty changes without a new ctime."""
+def test_an_edit_through_an_open_mapping_is_detected(graph, tmp_path):
+    """A write to a dirty page does not update ctime."""
     if subprocess.run(["stat", "-fc%T", tmp_path], capture_output=True, check=True).stdout == b"tmpfs\n":
         pytest.skip("tmpfs does not write pages back")
     ev.write(graph, tmp_path / "g.evg")
@@ -95,7 +95,7 @@ def test_an_edit_that_goes_on_after_the_check_is_seen(graph, tmp_path):
         ev.read(tmp_path / "g.evg")
 
 
-def test_a_change_during_the_check_is_seen(graph, tmp_path, monkeypatch):
+def test_a_change_during_the_check_is_detected(graph, tmp_path, monkeypatch):
     ev.write(graph, tmp_path / "g.evg")
     shutil.copytree(tmp_path / "g.evg", tmp_path / "h.evg")
     whole, calls = container.check, []
@@ -111,7 +111,7 @@ def test_a_change_during_the_check_is_seen(graph, tmp_path, monkeypatch):
     assert len(calls) == 2
 
 
-def test_without_a_cache_it_is_checked_every_time(graph, tmp_path, monkeypatch):
+def test_without_a_cache_each_read_checks_the_container(graph, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     calls = _count_checks(monkeypatch)
@@ -121,7 +121,7 @@ def test_without_a_cache_it_is_checked_every_time(graph, tmp_path, monkeypatch):
     assert len(calls) == 2
 
 
-def test_old_stamps_are_forgotten(monkeypatch):
+def test_old_validation_stamps_are_removed(monkeypatch):
     monkeypatch.setattr(validated, "_MAX_ENTRIES", 10)
     for i in range(25):
         validated.mark_validated(f"{i}")
@@ -129,7 +129,7 @@ def test_old_stamps_are_forgotten(monkeypatch):
     assert sum(validated.is_validated(f"{i}") for i in range(25)) <= 10
 
 
-def test_it_is_replaced_while_mapped(graph, same, tmp_path):
+def test_a_mapped_container_can_be_replaced(graph, same, tmp_path):
     ev.write(graph, tmp_path / "g.evg")
     mapped = ev.read(tmp_path / "g.evg")
     ev.write(ev.Graph.from_edges([0], [1]), tmp_path / "g.evg")
@@ -138,19 +138,19 @@ def test_it_is_replaced_while_mapped(graph, same, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["g.evg"]
 
 
-def test_it_is_written_over_itself(graph, same, tmp_path):
+def test_a_mapped_container_can_be_written_to_its_own_path(graph, same, tmp_path):
     ev.write(graph, tmp_path / "g.evg")
     ev.write(ev.read(tmp_path / "g.evg"), tmp_path / "g.evg")
     same(ev.read(tmp_path / "g.evg"), graph)
 
 
-def test_the_manifest_names_the_container_too(graph, same, tmp_path):
+def test_a_container_is_read_by_the_path_of_its_manifest(graph, same, tmp_path):
     ev.write(graph, tmp_path / "g.evg")
     same(ev.read(tmp_path / "g.evg" / "evener.json", format="evg"), graph)
 
 
 @pytest.mark.parametrize("other", ["ranks.parquet", "notes/today.txt", "ids.npy/today.txt", ".hidden"])
-def test_a_folder_in_which_others_keep_files_is_not_replaced(graph, same, tmp_path, other):
+def test_a_folder_with_other_files_is_not_replaced(graph, same, tmp_path, other):
     ev.write(graph, tmp_path / "g.evg")
     file = tmp_path / "g.evg" / other
     if file.parent.name == "ids.npy":
@@ -166,8 +166,8 @@ def test_a_folder_in_which_others_keep_files_is_not_replaced(graph, same, tmp_pa
 
 
 @pytest.mark.parametrize("moment", ["evener.json", "offsets.npy", "targets.npy", "weights.npy"])
-def test_one_that_is_replaced_while_it_is_opened_is_one_of_the_two(same, tmp_path, monkeypatch, moment):
-    """Rows of the old with targets of the new would be a graph that nobody wrote."""
+def test_a_container_replaced_while_opened_is_read_as_the_new_one(same, tmp_path, monkeypatch, moment):
+    """Offsets of the old container with targets of the new one would be a wrong graph."""
     old = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 2.0, 3.0])
     new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
     ev.write(old, tmp_path / "g.evg")
@@ -180,12 +180,12 @@ def test_one_that_is_replaced_while_it_is_opened_is_one_of_the_two(same, tmp_pat
         return open_file(folder, name, path, noun)
 
     monkeypatch.setattr(array_folder, "_open_file", replaced_before)
-    same(ev.read(tmp_path / "g.evg"), new)  # the old one's files are gone before they are opened
+    same(ev.read(tmp_path / "g.evg"), new)  # the old files no longer exist
     assert not waiting
 
 
 @pytest.mark.parametrize("after", ["evener.json", "offsets.npy", "weights.npy"])
-def test_one_that_is_moved_while_it_is_opened_is_read_whole(same, tmp_path, monkeypatch, after):
+def test_a_container_moved_while_opened_is_read_completely(same, tmp_path, monkeypatch, after):
     old = ev.Graph.from_edges([0, 0, 1], [1, 2, 2], [1.0, 2.0, 3.0])
     new = ev.Graph.from_edges([0, 1, 2], [0, 1, 2], [4.0, 5.0, 6.0])
     ev.write(old, tmp_path / "g.evg")
@@ -205,8 +205,8 @@ def test_one_that_is_moved_while_it_is_opened_is_read_whole(same, tmp_path, monk
     same(ev.read(tmp_path / "g.evg"), new)
 
 
-def test_a_damaged_heading_of_an_array_is_told(graph, tmp_path):
-    """NumPy has Python read the heading, so it may be wrong in any way that a program may be."""
+def test_a_damaged_array_header_is_an_error(graph, tmp_path):
+    """NumPy parses the header as Python code, so any syntax error can occur."""
     ev.write(graph, tmp_path / "g.evg")
     file = tmp_path / "g.evg" / "targets.npy"
     whole = file.read_bytes()

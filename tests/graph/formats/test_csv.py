@@ -1,4 +1,4 @@
-"""CSV files of spreadsheets: blanks, quotes, line breaks, and columns that are not chosen."""
+"""CSV files of spreadsheets: blanks, quotes, line breaks, and unused columns."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_ways_to_write_two_edges(text, tmp_path, caplog):
         ('src,dst\n"a\nb","c""d"\nx, y\n', [("a\nb", 'c"d'), ("x", "y")]),
     ],
 )
-def test_blanks_around_a_field_are_no_part_of_it_unless_quoted(text, expected, tmp_path):
+def test_blanks_around_a_field_are_removed_unless_quoted(text, expected, tmp_path):
     (tmp_path / "g.csv").write_text(text)
     assert _edges(ev.read(tmp_path / "g.csv")) == expected
 
@@ -66,14 +66,14 @@ def test_blanks_around_a_field_are_no_part_of_it_unless_quoted(text, expected, t
         ("0,1,x\n1,2,y\n", [(0, 1), (1, 2)]),
     ],
 )
-def test_columns_by_number_do_not_read_a_heading_as_an_edge(text, expected, tmp_path):
+def test_columns_by_number_skip_the_header(text, expected, tmp_path):
     (tmp_path / "g.csv").write_text(text)
     assert _edges(ev.read(tmp_path / "g.csv", columns=[0, 1])) == expected
 
 
 @pytest.mark.parametrize("rows", [2, 400])
 @pytest.mark.parametrize("gaps", ["", " "])
-def test_line_breaks_and_long_texts_in_a_column_that_is_not_chosen(rows, gaps, tmp_path):
+def test_line_breaks_and_long_texts_in_an_unused_column(rows, gaps, tmp_path):
     notes = ["\n".join(f"line {k}, of" for k in range(400)), "LINESTRING(" + "1 2, " * 400_000 + ")", 'a "b"']
     frame = pd.DataFrame({"src": range(rows), "dst": range(1, rows + 1), "w": np.arange(rows) / 2})
     frame["note"] = [notes[i % (2 if i > 3 else 3)] if i < 6 else notes[0] for i in range(rows)]
@@ -84,7 +84,7 @@ def test_line_breaks_and_long_texts_in_a_column_that_is_not_chosen(rows, gaps, t
     assert _edges(graph) == list(zip(frame.src, frame.dst, frame.w, strict=True))
 
 
-def test_a_weight_beyond_the_first_rows_in_a_file_with_blanks(tmp_path):
+def test_a_fractional_weight_after_a_whole_weight_in_a_file_with_blanks(tmp_path):
     (tmp_path / "g.csv").write_text('src,dst,weight\n"a", "b", "1"\n"b", "c", "2.5"\n')
     assert _edges(ev.read(tmp_path / "g.csv")) == [("a", "b", 1), ("b", "c", 2.5)]
 

@@ -1,4 +1,4 @@
-"""The published files: SNAP's and LDBC's."""
+"""Published files of SNAP and LDBC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same files through NetworkX, SciPy and pandas."""
+"""Files are read as NetworkX, SciPy and pandas read them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_networkx_reads_our_edge_list(tmp_path):
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_we_read_edge_lists_of_networkx(directed, tmp_path):
+def test_edge_lists_of_networkx(directed, tmp_path):
     theirs = nx.gnm_random_graph(60, 200, seed=5, directed=directed)
     for a, b in theirs.edges:
         theirs[a][b]["weight"] = a + b / 8
@@ -63,7 +63,7 @@ def test_matrix_market_of_scipy(symmetry, field, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["real general", "integer general", "real symmetric", "pattern general"])
-def test_entries_that_repeat_in_a_matrix_market_file_are_summed(kind, same, tmp_path):
+def test_repeated_entries_in_a_matrix_market_file_are_summed(kind, same, tmp_path):
     weight = (lambda _: "") if kind.startswith("pattern") else str
     entries = [f"2 1 {weight(3)}", f"3 2 {weight(4)}", f"2 1 {weight(-1)}", f"3 3 {weight(7)}"]
     path = tmp_path / "g.mtx"
@@ -118,7 +118,7 @@ def test_npz_of_scipy(layout, index, compressed, tmp_path):
     assert _equal(_matrix(ev.read(tmp_path / "g.npz")), theirs)
 
 
-def test_npz_with_rows_out_of_order(tmp_path):
+def test_npz_with_unsorted_rows(tmp_path):
     theirs = sparse.csr_array(
         (np.array([1.0, 2, 3]), np.array([2, 0, 1]), np.array([0, 2, 2, 3])), shape=(3, 3)
     )
@@ -130,10 +130,10 @@ def test_npz_with_rows_out_of_order(tmp_path):
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("dtype", [float, np.int32, bool])
-def test_entries_that_repeat_in_an_npz_file_are_summed(layout, dtype, same, tmp_path):
+def test_repeated_entries_in_an_npz_file_are_summed(layout, dtype, same, tmp_path):
     ends = np.array([0, 2, 0, 1]), np.array([1, 0, 1, 2])
     theirs = sparse.coo_array((np.array([1, 5, 2, 4], dtype), ends), shape=(3, 3))
-    if layout != "coo":  # SciPy sums as it converts
+    if layout != "coo":  # SciPy's conversion would sum repeated entries
         order = ends[0] if layout == "csr" else ends[1]
         rows = np.argsort(order, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(order, minlength=3))])
@@ -181,7 +181,7 @@ def test_a_categorical_column(tmp_path):
 
 @pytest.mark.parametrize("fmt", ["", " 0", " 1", " 001", " 010", " 011 2", " 100", " 111 3"])
 def test_metis_by_hand(fmt, tmp_path):
-    """The path 1-2-3 with weights 5 and 7, in every layout of the METIS manual, section 4.1.1."""
+    """Read the path 1-2-3 with weights 5 and 7 in every layout of the METIS manual, section 4.1.1."""
     code = (fmt.split() or ["0"])[0].rjust(3, "0")
     before = int(code[0]) + (int((fmt.split()[1:] or ["1"])[0]) if code[1] == "1" else 0)
     rows = [[(2, 5)], [(1, 5), (3, 7)], [(2, 7)]]
@@ -207,7 +207,7 @@ def test_dimacs_by_hand(tmp_path):
 
 
 def test_gap_by_hand(tmp_path):
-    """The bytes of a directed 0→1, 0→2 and of an undirected, weighted 0-1 (weight 6), field by field."""
+    """Check the bytes of the directed edges 0→1 and 0→2, and of the undirected edge 0-1 with weight 6."""
     header = b"\x01" + (2).to_bytes(8, "little") + (3).to_bytes(8, "little")
     out = np.array([0, 2, 2, 2], "<i8").tobytes() + np.array([1, 2], "<i4").tobytes()
     in_ = np.array([0, 0, 1, 2], "<i8").tobytes() + np.array([0, 0], "<i4").tobytes()

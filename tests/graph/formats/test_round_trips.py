@@ -1,4 +1,4 @@
-"""What is written is read back: every format, every kind of graph, or a refusal that says why."""
+"""Each format reads back every kind of graph that it writes, or rejects the graph with a reason."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FULL = [".txt", ".txt.gz", ".tsv.zst", ".edges.bz2", ".parquet", ".arrow", ".fea
 NUMBERED = [".mtx", ".mtx.gz", ".sg", ".wsg", ".gr", ".gr.zst", ".graph", ".metis.gz", ".npz"]
 
 
-class TestFormatsThatHoldEverything(FormatContract):
-    """Show for every kind of graph that these formats lose nothing."""
+class TestLosslessFormats(FormatContract):
+    """These formats lose nothing of any kind of graph."""
 
     suffixes = tuple(FULL)
 
 
 class TestFormatsThatNumberVertices(FormatContract):
-    """Show what these formats keep, and that they refuse what they cannot hold."""
+    """These formats reject graphs that they cannot store."""
 
     suffixes = tuple(NUMBERED)
     stores_float32 = False
@@ -66,8 +66,8 @@ def _has_loops(g):
 
 
 @pytest.mark.parametrize("named", ["g.e", "g.v.gz", "g.properties"])
-def test_files_that_nobody_named_are_not_written_over(named, tmp_path):
-    """A source of Verilog's, and Java's properties."""
+def test_unnamed_files_are_not_overwritten(named, tmp_path):
+    """The suffixes are also those of Verilog sources and Java properties."""
     graph = ev.read("grid:3x3")
     packed = ".gz" if named.endswith(".gz") else ""
     others = {"g.properties": "port = 1\n", f"g.v{packed}": "module x;\n", f"g.e{packed}": "?"}
@@ -79,9 +79,9 @@ def test_files_that_nobody_named_are_not_written_over(named, tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == [name]
         assert (tmp_path / name).read_text() == content
         (tmp_path / name).unlink()
-    (tmp_path / named).write_text("old")  # what is named is written over, as everywhere
+    (tmp_path / named).write_text("old")  # a named file is overwritten
     ev.write(graph, tmp_path / named)
-    ev.write(ev.read("grid:2x2"), tmp_path / named)  # and so is what belongs to a graph
+    ev.write(ev.read("grid:2x2"), tmp_path / named)  # so are the other files of a graph
     assert ev.read(tmp_path / named).n == 4
 
 
@@ -91,7 +91,7 @@ def test_csv_keeps_the_edges(suffix, graphs, same, tmp_path):
     for kind, graph in graphs.items():
         ev.write(graph, path)
         if kind.endswith("a vertex without edges"):
-            # CSV has no place for one that has an id of its own: vertices 1 and 4 have no edges.
+            # CSV omits vertices without edges: here vertices 1 and 4.
             assert ev.read(path).ids.tolist() == [graph.ids[0], *graph.ids[2:4]]
             continue
         back = ev.read(path, directed=graph.directed, n=None if graph.has_custom_ids else graph.n)
@@ -159,7 +159,7 @@ def test_any_graph(graph, suffix, same, tmp_path_factory):
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".sg", ".evg", ".graph", ".txt"])
-def test_loops_and_duplicates_are_dropped_as_asked(suffix, tmp_path):
+def test_loops_and_duplicates_are_dropped_on_request(suffix, tmp_path):
     loops = suffix != ".graph"
     src = [0, 0, 1, 2, *([2] if loops else [])]
     dst = [1, 1, 2, 0, *([2] if loops else [])]
@@ -189,7 +189,7 @@ def test_the_caller_overrides_direction(suffix, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".npz", ".wsg", ".evg", ".gr", ".mtx"])
 def test_one_direction_of_an_undirected_edge_gives_both(suffix, same, tmp_path):
-    """As in `Graph.from_scipy`, the lighter of two weights counts."""
+    """The smaller of two weights counts, as in `Graph.from_scipy`."""
     matrix = sparse.csr_array(np.array([[0, 5, 0], [3, 0, 2], [0, 0, 7]], np.int32))
     ev.write(ev.Graph.from_scipy(matrix), tmp_path / f"g{suffix}")
     same(ev.Graph.from_scipy(matrix, directed=False), ev.read(tmp_path / f"g{suffix}", directed=False))
@@ -204,7 +204,7 @@ def test_an_undirected_file_read_as_directed_has_both_edges(suffix, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".parquet", ".mtx", ".gr", ".wsg", ".npz", ".evg", ".v"])
-def test_weights_are_left_out_as_asked(suffix, tmp_path):
+def test_weights_are_omitted_on_request(suffix, tmp_path):
     graph = ev.Graph.from_edges([0, 1], [1, 0], np.array([3, 4], dtype=np.int32))
     ev.write(graph, tmp_path / f"g{suffix}")
     assert ev.read(tmp_path / f"g{suffix}", weighted=False).weights is None
@@ -212,7 +212,7 @@ def test_weights_are_left_out_as_asked(suffix, tmp_path):
 
 
 @pytest.mark.parametrize("weight", [np.inf, -np.inf])
-def test_infinite_weights_go_where_they_can_be_read_back(weight, tmp_path):
+def test_only_formats_that_can_read_infinite_weights_write_them(weight, tmp_path):
     graph = ev.Graph.from_edges([0, 1], [1, 0], [1.5, weight])
     for suffix in (".txt", ".el.gz", ".mtx", ".properties", ".e"):
         with pytest.raises(
@@ -227,8 +227,8 @@ def test_infinite_weights_go_where_they_can_be_read_back(weight, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [*FULL, ".csv", ".csv.gz", ".mtx", ".properties", ".v.zst", ".npz"])
-def test_weights_are_the_same_numbers_whatever_their_type(suffix, tmp_path):
-    """A third and a tenth have more digits than float32 has room for."""
+def test_float32_weights_are_read_back_exactly(suffix, tmp_path):
+    """float32 cannot represent 1/3 and 0.1 exactly."""
     weights = np.array([1 / 3, 0.1, 2.0**-149, 3e38], np.float32)
     ev.write(ev.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], weights), tmp_path / f"g{suffix}")
     assert ev.read(tmp_path / f"g{suffix}").weights.tolist() == weights.tolist()
@@ -236,7 +236,7 @@ def test_weights_are_the_same_numbers_whatever_their_type(suffix, tmp_path):
 
 @pytest.mark.parametrize("name", ["a\nb", "\ra", ""])
 @pytest.mark.parametrize("at_first", [True, False])
-def test_names_that_end_a_row_are_not_written_to_csv(name, at_first, tmp_path):
+def test_names_with_line_breaks_are_not_written_to_csv(name, at_first, tmp_path):
     graph = ev.Graph.from_edges([name, "x"], ["c", "y"]) if at_first else ev.Graph.from_edges(["c"], [name])
     with pytest.raises(
         ev.ArgumentError,
@@ -252,8 +252,8 @@ def test_names_that_end_a_row_are_not_written_to_csv(name, at_first, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-def test_names_with_nul_in_files_are_refused(suffix, tmp_path):
-    """NumPy's and Arrow's strings would end there, and two vertices be one."""
+def test_names_with_nul_in_files_are_rejected(suffix, tmp_path):
+    """NumPy would end the strings at NUL, and two vertices would get the same name."""
     path = tmp_path / f"g{suffix}"
     table = pa.table({"src": ["a\0x", "a\0y"], "dst": ["b", "c"]})
     if suffix == ".parquet":
@@ -266,8 +266,8 @@ def test_names_with_nul_in_files_are_refused(suffix, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "el", "mtx", "parquet", "arrow"])
-def test_a_name_that_is_not_utf8_is_told(tmp_path, suffix):
-    """PyArrow takes paths in UTF-8; Linux has them in any bytes."""
+def test_a_file_name_that_is_not_utf8_is_an_error(tmp_path, suffix):
+    """PyArrow requires paths in UTF-8; Linux allows any bytes."""
     graph, plain = ev.read("rmat:4"), tmp_path / f"plain.{suffix}"
     named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9." + suffix.encode()))
     with pytest.raises(ev.FileError, match=r"^cannot write .*: its name is not UTF-8; use a UTF-8 name$"):
@@ -279,7 +279,7 @@ def test_a_name_that_is_not_utf8_is_told(tmp_path, suffix):
         ev.read(named)
 
 
-def test_what_a_link_leads_to_counts_as_well(tmp_path):
+def test_the_target_of_a_link_must_have_a_utf8_name(tmp_path):
     named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv"))
     (tmp_path / "link.csv").symlink_to(named)
     with pytest.raises(ev.FileError, match="its name is not UTF-8"):
@@ -289,6 +289,6 @@ def test_what_a_link_leads_to_counts_as_well(tmp_path):
 @pytest.mark.parametrize(
     "doing", [atomic_write, lambda path: Source(path).translate_errors()], ids=["writing", "reading"]
 )
-def test_no_other_error_of_encoding_is_taken_for_that(tmp_path, doing):
+def test_other_encoding_errors_are_not_translated(tmp_path, doing):
     with pytest.raises(UnicodeEncodeError, match="surrogates"), doing(tmp_path / "plain.csv"):
         "\ud800".encode()

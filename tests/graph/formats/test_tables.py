@@ -1,4 +1,4 @@
-"""Tables of results in every format, read back by pyarrow and json."""
+"""Result tables in every format, read back by PyArrow and json, and input tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_round_trip(suffix, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-def test_an_unknown_suffix_names_the_known_ones(tmp_path):
+def test_the_error_for_an_unknown_suffix_names_the_known_ones(tmp_path):
     with pytest.raises(ev.ArgumentError, match=r"\.parquet, \.csv"):
         write_table(TABLE, tmp_path / "t.xls")
     with pytest.raises(ev.ArgumentError, match="no suffix"):
@@ -45,8 +45,8 @@ def test_an_unknown_suffix_names_the_known_ones(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_ids_that_pandas_made_floats_are_whole_numbers_still(tmp_path, suffix):
-    """As it does where one is missing in a column, though that row is then dropped."""
+def test_ids_that_pandas_converted_to_floats_are_read_as_integers(tmp_path, suffix):
+    """pandas converts a column with a missing value, and keeps the type when the row is dropped."""
     frame = pd.DataFrame({"src": [1, None, 2], "dst": [2, 5, 3], "weight": [0.5, 1, 2]}).dropna()
     path = tmp_path / f"edges.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
@@ -55,7 +55,7 @@ def test_ids_that_pandas_made_floats_are_whole_numbers_still(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_ids_that_are_not_whole_are_refused(tmp_path, suffix):
+def test_fractional_ids_are_rejected(tmp_path, suffix):
     frame = pd.DataFrame({"src": [1.0, 2.5], "dst": [2.0, 3.0]})
     path = tmp_path / f"edges.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
@@ -63,13 +63,13 @@ def test_ids_that_are_not_whole_are_refused(tmp_path, suffix):
         ev.read(path)
 
 
-def test_a_pipe_is_refused(tmp_path):
+def test_a_pipe_is_rejected(tmp_path):
     os.mkfifo(tmp_path / "edges.txt")
     with pytest.raises(ev.FileError, match="is a pipe, which cannot be read twice; save it to a file"):
         ev.read(tmp_path / "edges.txt")
 
 
-def test_a_matrix_with_fractions_for_columns_is_refused(tmp_path):
+def test_a_matrix_with_fractional_column_indices_is_rejected(tmp_path):
     path = tmp_path / "m.npz"
     np.savez(
         path, format=b"csr", shape=(2, 2), data=np.ones(2), indices=np.array([0.5, 1]), indptr=np.arange(3)
@@ -80,7 +80,7 @@ def test_a_matrix_with_fractions_for_columns_is_refused(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
 @pytest.mark.parametrize("columns", [["src", "src"], ["src", "dst", "src"]])
-def test_a_column_named_twice_is_refused(tmp_path, suffix, columns):
+def test_a_repeated_column_is_rejected(tmp_path, suffix, columns):
     path = tmp_path / f"edges.{suffix}"
     ev.write(ev.Graph.from_edges([1, 2], [2, 3], [5, 6]), path)
     with pytest.raises(
@@ -90,7 +90,7 @@ def test_a_column_named_twice_is_refused(tmp_path, suffix, columns):
         ev.read(path, columns=columns)
 
 
-def test_a_numbered_column_named_twice_is_refused(tmp_path):
+def test_a_repeated_column_number_is_rejected(tmp_path):
     (tmp_path / "g.csv").write_text("1,2\n2,3\n")
     with pytest.raises(
         ev.ArgumentError,
@@ -101,7 +101,7 @@ def test_a_numbered_column_named_twice_is_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
 def test_ids_in_a_dictionary(tmp_path, kind):
-    """Polars writes what it calls categorical as a dictionary of string views."""
+    """Polars writes categorical columns as dictionaries of string views."""
     names = pa.array(["b", "a", "c"], kind)
     ends = [
         pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(at, pa.uint32()), names) for at in pieces])

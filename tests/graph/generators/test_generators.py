@@ -1,4 +1,4 @@
-"""Generators: their randomness, their distributions, their specifications."""
+"""Generators: random numbers, distributions and specifications."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_permutation_is_one_to_one(scale, seed):
     kernels._permute_all(shuffled, np.uint64((1 << scale) - 1), source.half, source.permutation)
     np.testing.assert_array_equal(np.sort(shuffled), vertices)
     if scale >= 13:
-        # As far from the identity as chance: few fixed points, no correlation.
+        # Like a random permutation: few fixed points and no correlation.
         assert (shuffled == vertices).sum() < 12
         assert abs(np.corrcoef(shuffled, vertices)[0, 1]) < 6 / np.sqrt(len(vertices))
 
@@ -81,7 +81,7 @@ def makers():
 @pytest.mark.parametrize("index", range(5))
 @settings(max_examples=25, deadline=None)
 @given(cuts=st.lists(st.integers(0, 5000), max_size=6))
-def test_any_slice_is_the_same_edges(index, cuts):
+def test_slices_do_not_change_the_edges(index, cuts):
     source = makers()[index]
     src, dst = all_edges(source)
     weights = None
@@ -139,7 +139,7 @@ def test_rmat_levels_are_independent():
     expected = m * np.outer(GRAPH500, GRAPH500).ravel()
     for one, other in itertools.combinations(range(24), 2):
         joint = np.bincount(digit[one] * 4 + digit[other], minlength=16)
-        # Pearson's chi-square, 15 degrees of freedom: above 60 once in two million.
+        # Pearson's chi-square with 15 degrees of freedom exceeds 60 once in two million cases.
         assert ((joint - expected) ** 2 / expected).sum() < 60, (one, other)
 
 
@@ -147,11 +147,11 @@ def test_rmat_levels_are_independent():
     "matrix", [GRAPH500, [[1, 0], [3, 7]], np.eye(3) + 0.01, np.random.default_rng(0).random((32, 32))]
 )
 @pytest.mark.parametrize("levels", [1, 2, 5])
-def test_alias_table_has_the_exact_chances(matrix, levels):
+def test_alias_table_has_the_exact_probabilities(matrix, levels):
     matrix = np.asarray(matrix, float)
     rows, columns = np.nonzero(matrix)
     chances = matrix[rows, columns] / matrix.sum()
-    while len(chances) ** levels > 1024:  # more outcomes than the table has places
+    while len(chances) ** levels > 1024:  # the table has 1,024 entries
         levels -= 1
     cut, alias, row, column = made._alias_table(chances, rows, columns, len(matrix), levels)
     chance = np.bincount(np.arange(1024), cut, 1024) + np.bincount(alias, 2.0**22 - cut, 1024)
@@ -164,14 +164,14 @@ def test_alias_table_has_the_exact_chances(matrix, levels):
     np.testing.assert_allclose(got, expected, rtol=0, atol=600 / 2**32)
 
 
-def test_drawn_edges_avoid_entries_of_zero():
+def test_drawn_edges_avoid_zero_entries():
     src, dst = all_edges(sampled([[0.5, 0.2, 0], [0, 0.1, 0.1], [0.1, 0, 0]], power=4, m=20_000))
     digits = [(src // 3**k % 3, dst // 3**k % 3) for k in range(4)]
     seen = {pair for a, b in digits for pair in zip(a.tolist(), b.tolist(), strict=True)}
     assert seen == {(0, 0), (0, 1), (1, 1), (1, 2), (2, 0)}
 
 
-def test_rmat_is_graph500s_graph():
+def test_rmat_has_the_properties_of_graph500():
     g = generate.rmat(12, seed=5)
     rows = np.repeat(np.arange(g.n), np.diff(g.offsets).astype(int))
     pairs = set(zip(rows.tolist(), g.targets.tolist(), strict=True))
@@ -179,7 +179,7 @@ def test_rmat_is_graph500s_graph():
     assert g.n == 4096
     assert len(pairs) == g.m  # no duplicates
     assert all(u != v and (v, u) in pairs for u, v in pairs)
-    # Skewed: the busiest vertex far above the mean, many without edges; a uniform graph has neither.
+    # R-MAT degrees are skewed, with many vertices without edges; uniform degrees are not.
     degree = g.out_degree()
     assert degree.max() > 20 * degree.mean()
     assert (degree == 0).sum() > 100
@@ -188,7 +188,7 @@ def test_rmat_is_graph500s_graph():
     assert (flat == 0).sum() == 0
 
 
-def test_directed_rmat_keeps_every_edge_and_permutation_only_renames():
+def test_directed_rmat_keeps_every_edge_and_permutation_keeps_the_degrees():
     plain, shuffled = (generate.rmat(10, directed=True, permute=p) for p in (False, True))
     assert plain.m == shuffled.m == 16 << 10
     assert plain.directed
@@ -199,7 +199,7 @@ def test_directed_rmat_keeps_every_edge_and_permutation_only_renames():
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 7), (5, 1), (2, 2), (9, 13)])
-def test_grid_is_networkx_grid(rows, columns):
+def test_grid_equals_networkx(rows, columns):
     g = generate.grid(rows, columns)
     lattice = nx.convert_node_labels_to_integers(nx.grid_2d_graph(rows, columns), ordering="sorted")
     assert g.n == rows * columns
@@ -209,7 +209,7 @@ def test_grid_is_networkx_grid(rows, columns):
 
 @pytest.mark.parametrize("base", [[[1, 1], [1, 0]], [[0, 1, 0], [0, 0, 1], [1, 1, 0]], [[0.5, 2], [2, 1.5]]])
 @pytest.mark.parametrize("power", [1, 2, 5])
-def test_exact_kronecker_power_is_numpys(base, power):
+def test_exact_kronecker_power_equals_numpy(base, power):
     g = generate.kronecker(base, power)
     expected = np.array(base, float)
     for _ in range(power - 1):
@@ -222,7 +222,7 @@ def test_exact_kronecker_power_is_numpys(base, power):
     assert g.directed == (not np.array_equal(np.array(base), np.transpose(base)))
 
 
-def test_drawn_kronecker_of_graph500s_matrix_is_unpermuted_rmat():
+def test_drawn_kronecker_graph_of_the_graph500_matrix_is_unpermuted_rmat():
     drawn = generate.kronecker(recipes.GRAPH500, 9, edges=16 << 9)
     plain = generate.rmat(9, permute=False)
     np.testing.assert_array_equal(drawn.targets, plain.targets)
@@ -246,7 +246,7 @@ def test_weights_are_symmetric_and_in_range(spec, weights, dtype, low, high):
     np.testing.assert_array_equal(back.weights, g.weights)
 
 
-def test_weights_are_even():
+def test_weights_are_uniform():
     g = generate.from_spec("uniform:14,directed,weights=0..9")
     count = np.bincount(g.weights, minlength=10)
     assert (abs(count - g.m / 10) < 5 * np.sqrt(g.m / 10)).all()
@@ -287,7 +287,7 @@ def test_duplicates_keep_the_lightest():
         ),
     ],
 )
-def test_specification_names_the_call(spec, make):
+def test_specification_gives_the_graph_of_the_call(spec, make):
     assert generate.is_spec(spec)
     one, other = generate.from_spec(spec), make()
     assert one.directed == other.directed
@@ -363,14 +363,14 @@ def test_bad_arguments(call, sentence):
 
 
 @pytest.mark.parametrize("text", ["graph.txt", "C:rmat", "rmat", "rmat.txt", "./rmat:20", "http://x"])
-def test_files_are_no_specifications(text):
+def test_paths_are_not_specifications(text):
     assert not generate.is_spec(text)
 
 
 @pytest.mark.parametrize(
     "spec", ["rmat:40", "uniform:48", "grid:9999999x9999999", "kronecker:11/11,power=60"]
 )
-def test_refuses_what_memory_cannot_hold_before_allocating(spec):
+def test_a_graph_larger_than_memory_is_rejected_before_allocation(spec):
     with pytest.raises(
         OutOfMemoryError, match=r"needs .* \([0-9,]+ bytes\), but only .* are available"
     ) as caught:
@@ -378,14 +378,14 @@ def test_refuses_what_memory_cannot_hold_before_allocating(spec):
     assert caught.value.needed > caught.value.available > 0
 
 
-def test_more_vertices_than_numbers_is_an_argument_error(monkeypatch):
+def test_more_vertices_than_32_bit_numbers_is_an_argument_error(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1 << 60)
     with pytest.raises(ArgumentError, match="at most 4,294,967,294 vertices"):
         generate.rmat(32)
 
 
 @pytest.mark.parametrize("spec", ["rmat:8,directed", "uniform:7,directed,seed=4,weights=1..255"])
-def test_stored_by_in_edges_it_is_the_same_graph(spec):
+def test_storing_in_edges_gives_the_same_graph(spec):
     g, by_heads = generate.from_spec(spec), generate.from_spec(f"{spec},stored=in")
     assert (g.stored_directions, by_heads.stored_directions) == (("out",), ("in",))
     np.testing.assert_array_equal(by_heads.reverse.offsets, g.reverse.offsets)
@@ -404,6 +404,6 @@ def test_stored_by_in_edges_it_is_the_same_graph(spec):
         ("rmat:5,directed,stored=both", 'stored: expected "out" or "in", found \'both\''),
     ],
 )
-def test_what_cannot_be_stored(spec, sentence):
+def test_invalid_values_of_stored(spec, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         generate.from_spec(spec)

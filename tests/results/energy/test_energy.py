@@ -1,4 +1,4 @@
-"""Joules from folders and libraries made up for the purpose, which count what the test says."""
+"""Energy measured with a fake powercap folder and a fake NVML."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from evener.results.energy import meter as energy
 from evener.results.energy.meter import Energy, Meter
 from evener.results.report.explain import energy_sentence
 
-RANGE = 262_143_328_850  # microjoules: what a package of an Intel server says
+RANGE = 262_143_328_850  # microjoules, as on an Intel server
 
 
 class Rapl:
-    """A powercap folder; its packages count on while a meter watches them, and as told in a run."""
+    """A powercap folder whose counters increase while a meter watches them."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -47,7 +47,7 @@ class NotSupportedError(NVMLError):
 
 
 class Nvml(SimpleNamespace):
-    """NVIDIA's library; `millijoules` and `milliwatts` may be errors that it raises."""
+    """A fake NVML. If `millijoules` or `milliwatts` is an error, the library raises it."""
 
     NVMLError = NVMLError
     NVMLError_NotSupported = NotSupportedError
@@ -61,7 +61,7 @@ class Nvml(SimpleNamespace):
                 if isinstance(getattr(self, name), int):
                     setattr(self, name, getattr(self, name) + 7)
 
-    def nvmlInit(self):  # noqa: N802 - the library's names
+    def nvmlInit(self):  # noqa: N802 - names of NVML
         self.users += 1
 
     def nvmlShutdown(self):  # noqa: N802
@@ -72,16 +72,18 @@ class Nvml(SimpleNamespace):
         return "gpu"
 
     def nvmlDeviceGetMigMode(self, _):  # noqa: N802
-        return told([self.divided, 0]) if not isinstance(self.divided, Exception) else told(self.divided)
+        return (
+            value_of([self.divided, 0]) if not isinstance(self.divided, Exception) else value_of(self.divided)
+        )
 
     def nvmlDeviceGetTotalEnergyConsumption(self, _):  # noqa: N802
-        return told(self.millijoules)
+        return value_of(self.millijoules)
 
     def nvmlDeviceGetPowerUsage(self, _):  # noqa: N802
-        return told(self.milliwatts)
+        return value_of(self.milliwatts)
 
 
-def told(value):
+def value_of(value):
     if isinstance(value, Exception):
         raise value
     return value
@@ -89,7 +91,7 @@ def told(value):
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path, monkeypatch):
-    """No counter but those a test makes; they move after each reading."""
+    """Replace the counters of the machine. The fake counters increase after each reading."""
     made = SimpleNamespace(rapl=Rapl(tmp_path / "powercap"), nvml=Nvml())
     real_sleep, real_read, readings = energy.sleep, energy._CounterState.read, threading.Semaphore(0)
 
@@ -103,7 +105,7 @@ def machine(tmp_path, monkeypatch):
         readings.release()
 
     def rest():
-        """Let 0.1 s pass, and the thread that reads in between read each of three counters at least once."""
+        """Wait 0.1 s, and until the reading thread has read each of three counters at least once."""
         real_sleep(0.1)
         while readings.acquire(blocking=False):
             pass
@@ -125,7 +127,7 @@ def machine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still unless a test moves it: ``clock.now += 1``."""
+    """A clock that a test advances: ``clock.now += 1``."""
     made = SimpleNamespace(now=100.0)
     for module in (energy, counters):
         monkeypatch.setattr(module, "perf_counter", lambda: made.now)
@@ -133,7 +135,7 @@ def clock(monkeypatch):
 
 
 def add(file, microjoules, limit=RANGE):
-    """Let a counter move, in one step for who reads it meanwhile."""
+    """Increase a counter atomically."""
     new = file.with_suffix(".new")
     new.write_text(f"{(int(file.read_text()) + microjoules) % limit}\n")
     new.replace(file)
@@ -151,7 +153,7 @@ class TestHost:
         assert meter.reasons == {}
         assert meter.energy.seconds >= 0.1
 
-    def test_parts_and_wholes_of_packages_are_not_counted_twice(self, machine):
+    def test_zones_inside_and_around_packages_are_not_counted(self, machine):
         package = machine.rapl.zone("intel-rapl:0", "package-0")
         others = [
             machine.rapl.zone("intel-rapl:0:0", "core"),
@@ -174,7 +176,7 @@ class TestHost:
         assert int(file.read_text()) < 2_000_000
         assert meter.joules == {"host": 3.0}
 
-    def test_they_are_read_often_enough_to_wrap_more_than_once(self, machine):
+    def test_counters_may_wrap_several_times(self, machine):
         limit = 10_000_000
         file = machine.rapl.zone("intel-rapl:0", "package-0", 0, limit)
         with Meter() as meter:
@@ -183,7 +185,7 @@ class TestHost:
                 machine.rest()
         assert meter.joules == {"host": 18.0}
 
-    def test_what_came_before_the_beginning_is_left_out(self, machine):
+    def test_energy_before_begin_is_not_counted(self, machine):
         file = machine.rapl.zone("intel-rapl:0", "package-0")
         with Meter() as meter:
             add(file, 7_000_000)
@@ -197,7 +199,7 @@ class TestHost:
         assert meter.joules == {"host": None}
         assert meter.reasons == {"host": "the machine has no RAPL counter"}
 
-    def test_a_counter_for_root_alone(self, machine, monkeypatch):
+    def test_a_counter_that_only_root_can_read(self, machine, monkeypatch):
         file = machine.rapl.zone("intel-rapl:0", "package-0")
         read = type(file).read_text
 
@@ -212,26 +214,26 @@ class TestHost:
         assert meter.joules == {"host": None}
         assert meter.reasons["host"] == f"{file} is not readable by this user; ask root to make it readable"
 
-    def test_a_counter_that_stands_still(self, machine, monkeypatch):
+    def test_a_counter_that_does_not_change(self, machine, monkeypatch):
         monkeypatch.setattr(energy, "_MAX_WATCH_SECONDS", 0.02)
         file = machine.rapl.zone("intel-rapl:0", "package-0")
         machine.rapl.moves = False
         with Meter() as meter:
             machine.rest()
         assert meter.reasons == {"host": "its counter did not change within 20 ms"}
-        machine.rapl.tick = lambda: file.write_text("1061\n")  # a single step says nothing of the next
+        machine.rapl.tick = lambda: file.write_text("1061\n")  # a single step does not show the interval
         with Meter() as meter:
             machine.rest()
         assert meter.reasons == {"host": "its counter did not change within 20 ms"}
 
-    def test_a_counter_that_is_no_number(self, machine):
+    def test_a_counter_that_is_not_a_number(self, machine):
         machine.rapl.zone("intel-rapl:0", "package-0", "many")
         machine.rapl.moves = False
         with Meter() as meter:
             pass
         assert "its RAPL counter cannot be read" in meter.reasons["host"]
 
-    def test_a_counter_that_goes_away(self, machine):
+    def test_a_counter_that_disappears(self, machine):
         file = machine.rapl.zone("intel-rapl:0", "package-0")
         with Meter() as meter:
             file.unlink()
@@ -241,7 +243,7 @@ class TestHost:
 
 
 class TestShortRuns:
-    def test_ten_steps_are_measured_and_fewer_are_not(self, machine, monkeypatch, clock):
+    def test_a_run_needs_ten_counter_updates(self, machine, monkeypatch, clock):
         monkeypatch.setattr(energy, "_MIN_STEPS", 10)
         file, step = machine.rapl.zone("intel-rapl:0", "package-0"), 1 / 64
 
@@ -260,7 +262,7 @@ class TestShortRuns:
             clock.now += 10 * step
         assert meter.joules == {"host": 1.0}
 
-    def test_power_that_is_looked_at_now_and_then_moves_no_oftener(self, machine, monkeypatch):
+    def test_a_power_reading_updates_only_at_its_interval(self, machine, monkeypatch):
         monkeypatch.setattr(energy, "_MIN_STEPS", 10)
         monkeypatch.setattr(counters._GpuPower, "min_step", 5.0)
         machine.nvml.millijoules = NotSupportedError("Not Supported")
@@ -281,7 +283,7 @@ class TestGpus:
         assert meter.joules == {"host": None, "cuda:0": 12.5}
         assert machine.nvml.asked == ["0000:00:00.0"]
 
-    def test_each_gpu_once_whatever_elements_share_it(self, machine):
+    def test_each_gpu_is_counted_once(self, machine):
         elements = [
             "cpu:2",
             "cuda:1#0",
@@ -295,7 +297,7 @@ class TestGpus:
         assert list(meter.joules) == ["host", "cuda:0", "cuda:1"]
         assert machine.nvml.asked == ["0000:00:00.0", "0000:01:00.0"]
 
-    def test_power_stands_in_for_energy(self, machine, clock):
+    def test_power_replaces_a_missing_energy_counter(self, machine, clock):
         machine.nvml.millijoules = NotSupportedError("Not Supported")
         machine.nvml.milliwatts = 80_000
         with Meter(["cuda:0"]) as meter:
@@ -303,8 +305,8 @@ class TestGpus:
             clock.now += 3
         assert meter.joules["cuda:0"] == pytest.approx(80 * 3, rel=0.001)
 
-    def test_power_is_summed_up_from_reading_to_reading(self, machine, clock):
-        """60 W that rise to 80 W in a second, and stay there for two."""
+    def test_power_is_integrated_between_readings(self, machine, clock):
+        """The power increases from 60 W to 80 W in one second, and stays at 80 W for two seconds."""
         machine.nvml.nvmlInit()
         machine.nvml.milliwatts = 60_000
         counter = counters._GpuPower(machine.nvml, "gpu")
@@ -327,28 +329,28 @@ class TestGpus:
         ],
         ids=["divided", "lost", "unsupported"],
     )
-    def test_why_it_is_not_measured(self, machine, broken, reason):
+    def test_reasons_for_missing_energy(self, machine, broken, reason):
         vars(machine.nvml).update(broken)
         with Meter(["cuda:0"]) as meter:
             pass
         assert meter.joules["cuda:0"] is None
         assert meter.reasons["cuda:0"] == reason
 
-    def test_gpus_too_old_to_be_divided(self, machine):
+    def test_gpus_without_mig(self, machine):
         machine.nvml.divided = NotSupportedError("Not Supported")
         with Meter(["cuda:0"]) as meter:
             machine.nvml.moves = False
             machine.nvml.millijoules += 1000
         assert meter.joules["cuda:0"] == pytest.approx(1)
 
-    def test_a_library_that_fails_in_the_run(self, machine):
+    def test_nvml_fails_during_the_run(self, machine):
         with Meter(["cuda:0"]) as meter:
             machine.nvml.millijoules = NVMLError("GPU is lost")
             machine.rest()
         assert meter.joules["cuda:0"] is None
         assert meter.reasons["cuda:0"] == "its counter failed during the run (GPU is lost)"
 
-    def test_a_library_that_fails_while_it_is_watched(self, machine):
+    def test_nvml_fails_before_the_run(self, machine):
         machine.rapl.zone("intel-rapl:0", "package-0")
         machine.nvml.tick = lambda: setattr(machine.nvml, "millijoules", NVMLError("GPU is lost"))
         with Meter(["cuda:0"]) as meter:
@@ -357,8 +359,8 @@ class TestGpus:
         assert meter.joules["cuda:0"] is None
         assert meter.reasons["cuda:0"] == "its counter cannot be read (GPU is lost)"
 
-    def test_the_first_of_its_errors_is_told(self, machine):
-        """Once it is given up its library is let go of, and says so when it is asked again."""
+    def test_the_first_error_is_reported(self, machine):
+        """After the first error, NVML is shut down and raises other errors."""
         machine.rapl.zone("intel-rapl:0", "package-0")
         errors = iter(["GPU is lost", *["Uninitialized"] * 1000])
         machine.nvml.tick = lambda: setattr(machine.nvml, "millijoules", NVMLError(next(errors)))
@@ -367,14 +369,14 @@ class TestGpus:
         assert meter.joules["host"] is not None
         assert meter.reasons["cuda:0"] == "its counter cannot be read (GPU is lost)"
 
-    def test_one_that_fails_is_not_waited_for(self, machine, monkeypatch):
+    def test_a_failed_counter_is_not_waited_for(self, machine, monkeypatch):
         monkeypatch.setattr(energy, "_MAX_WATCH_SECONDS", 60)
         machine.nvml.tick = lambda: setattr(machine.nvml, "millijoules", NVMLError("GPU is lost"))
         began = energy.perf_counter()
         with Meter(["cuda:0"]):
             assert energy.perf_counter() - began < 30
 
-    def test_no_package_or_no_driver(self, machine, monkeypatch):
+    def test_a_missing_package_or_driver(self, machine, monkeypatch):
         def nvml_init():
             raise NVMLError("NVML Shared Library Not Found")
 
@@ -387,23 +389,23 @@ class TestGpus:
             pass
         assert meter.reasons["cuda:0"].endswith("pip install nvidia-ml-py")
 
-    def test_a_name_that_is_no_element(self):
+    def test_an_invalid_element_name(self):
         with pytest.raises(ev.ArgumentError, match=r"elements: expected names .*, found 'gpu:0'"):
             Meter(["cpu", "gpu:0"])
 
 
 class TestMeter:
-    def test_it_may_be_used_again_and_after_an_error(self, machine):
+    def test_a_meter_can_be_reused_after_an_error(self, machine):
         file = machine.rapl.zone("intel-rapl:0", "package-0")
         meter = Meter()
         with pytest.raises(ZeroDivisionError), meter:
-            1 / 0  # noqa: B018 - the error is what it is for
+            1 / 0  # noqa: B018 - raises the error
         with meter:
             add(file, 4_000_000)
             machine.rest()
         assert meter.joules == {"host": 4.0}
 
-    def test_used_again_it_still_reads_often_enough(self, machine):
+    def test_a_reused_meter_counts_wraps(self, machine):
         limit = 10_000_000
         file = machine.rapl.zone("intel-rapl:0", "package-0", 0, limit)
         meter = Meter()
@@ -414,14 +416,14 @@ class TestMeter:
                     machine.rest()
             assert meter.joules == {"host": 18.0}
 
-    def test_nothing_runs_on_after_it(self):
+    def test_the_reading_thread_ends_with_the_meter(self):
         with Meter() as meter:
             assert "evener-energy" in {thread.name for thread in threading.enumerate()}
         assert meter.energy.total is None
         assert "evener-energy" not in {thread.name for thread in threading.enumerate()}
 
 
-class TestWords:
+class TestText:
     def test_totals_and_parts(self):
         one = Energy({"host": 20.0, "cuda:0": 30.0, "cuda:1": None}, {"cuda:1": "why"}, seconds=2.0)
         assert one.total == 50.0
@@ -453,7 +455,7 @@ class TestWords:
 
 
 class Counting:
-    """A counter of five joules from each reading to the next."""
+    """A counter that increases by five joules per reading."""
 
     min_step = 0.0
 
@@ -473,31 +475,31 @@ class Counting:
 
 
 class TestCommandLine:
-    def test_a_run_is_measured_when_asked(self, evener, monkeypatch, tmp_path):
+    def test_energy_option_measures_a_run(self, evener, monkeypatch, tmp_path):
         monkeypatch.setattr(energy, "Rapl", Counting)
         page = tmp_path / "run.html"
         words = ("run", "pagerank", "rmat:8", "--tol", 0, "--max-iter", 50, "--on", "cpu:1,cpu:1")
         content = json.loads(evener(*words, "--energy", "--report", page, "--json").out)
-        told = content["energy"]
-        assert told["joules"]["host"] > 0
-        assert told["joules"]["host"] % 5 == 0
-        watts = told["joules"]["host"] / told["seconds"]
-        assert told["edges_per_joule"] == pytest.approx(content["edges_per_second"] / watts)
+        measured = content["energy"]
+        assert measured["joules"]["host"] > 0
+        assert measured["joules"]["host"] % 5 == 0
+        watts = measured["joules"]["host"] / measured["seconds"]
+        assert measured["edges_per_joule"] == pytest.approx(content["edges_per_second"] / watts)
         assert "<h2>Energy</h2>" in page.read_text()
         assert "per watt." in evener(*words, "--energy").out
 
-    def test_or_said_not_to_be(self, evener):
+    def test_energy_option_without_counters(self, evener):
         done = evener("run", "wcc", "grid:3x3", "--energy")
         assert done.status == 0
         assert "Energy: host is not measured: the machine has no RAPL counter." in done.out
 
-    def test_and_not_when_nobody_asks(self, evener, monkeypatch):
-        monkeypatch.setattr(energy.Meter, "__enter__", lambda _: pytest.fail("nobody asked"))
+    def test_no_measurement_without_the_option(self, evener, monkeypatch):
+        monkeypatch.setattr(energy.Meter, "__enter__", lambda _: pytest.fail("energy is measured"))
         done = evener("run", "wcc", "grid:3x3")
         assert done.status == 0
         assert "nergy" not in done.out
 
-    def test_a_wrong_element_is_told_by_who_knows_them(self, evener):
+    def test_an_invalid_element_with_the_option(self, evener):
         done = evener("run", "wcc", "grid:3x3", "--energy", "--on", "gpu:0")
         assert done.status == 2
         assert "'gpu:0' is not an element; this machine has" in done.err

@@ -1,4 +1,4 @@
-"""Results made by hand."""
+"""Hand-made results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def made(*, spans=(), slices=(), graph=None, seconds=0.5, edges=1000, parameters
 
 
 def steady(count, *, element="cpu", compute=0.25, length=1.0):
-    """A slice of computing at the beginning of each superstep."""
+    """Return one slice of computing at the beginning of each superstep."""
     return [
         Slice(step, "iterate", element, "compute", step * length, step * length + compute)
         for step in range(count)

@@ -1,4 +1,4 @@
-"""Parsers with which tests read pages."""
+"""A strict HTML parser for tests of report pages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ VOID = {"meta"}
 
 
 class Page(HTMLParser):
-    """A page's elements in order; fails where tags do not match, and on any reference to something outside.
+    """The elements of a page in order. Unmatched tags and external references are errors.
 
     Attributes
     ----------
     elements : list of (tag, attributes, path)
-        The path names the elements around it, outermost first.
+        The path names the enclosing elements, outermost first.
     titles : list of str
-        What the pieces of pictures say when they are pointed at.
+        The tooltips in pictures.
     """
 
     def __init__(self, text):
@@ -47,7 +47,7 @@ class Page(HTMLParser):
         assert decl == "doctype html"
 
     def all(self, tag, kind=None):
-        """The attributes of all elements with a tag, and a class."""
+        """Return the attributes of all elements with a tag and a class."""
         return [
             named for name, named, _ in self.elements if name == tag and kind in {None, named.get("class")}
         ]
@@ -58,6 +58,6 @@ class Page(HTMLParser):
 
 
 def share(percent):
-    """12.5% as a number."""
+    """Convert text such as "12.5%" to a number."""
     assert percent.endswith("%")
     return float(percent[:-1]) / 100

@@ -1,4 +1,4 @@
-"""The file name of a report or a trace has the right suffix."""
+"""The file name of a report or a trace must have the right suffix."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from evener.results.report.names import check_name
         ("trace", "run.v2.json"),
     ],
 )
-def test_names_of_their_kind(what, path):
+def test_valid_names(what, path):
     check_name(what, path)
 
 
 @pytest.mark.parametrize(
-    ("what", "path", "said"),
+    ("what", "path", "message"),
     [
         ("report", "x.csv", "report: expected a name with the suffix .html, found x.csv"),
         ("report", "html", "report: expected a name with the suffix .html, found html"),
@@ -38,7 +38,7 @@ def test_names_of_their_kind(what, path):
         ),
     ],
 )
-def test_names_of_other_kinds_are_refused(what, path, said):
+def test_invalid_names(what, path, message):
     with pytest.raises(ArgumentError) as caught:
         check_name(what, path)
-    assert str(caught.value) == said
+    assert str(caught.value) == message

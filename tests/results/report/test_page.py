@@ -1,4 +1,4 @@
-"""The page about a run: whole, self-contained, and true to the numbers it was made from."""
+"""The report page of a run is complete, self-contained and consistent with the result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SLICES = [
 
 
 def section(text, heading):
-    """The part of a page under a heading."""
+    """Return the part of a page under a heading."""
     match = re.search(rf"<section><h2>{heading}</h2>(.*?)</section>", text, re.DOTALL)
     assert match, heading
     return match[1]
@@ -50,7 +50,7 @@ def headings(text):
     return re.findall(r"<h2>(.*?)</h2>", text)
 
 
-class TestWhole:
+class TestPage:
     def test_a_real_run(self, tmp_path):
         placed = ev.partition(ev.read("rmat:8"), on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
         r = ev.pagerank(placed, tol=0, max_iter=5)
@@ -72,7 +72,7 @@ class TestWhole:
         assert f"{placed.statistics.partitions[0].mirrors:,}" in section(text, "Placement")
         assert list(tmp_path.iterdir()) == [tmp_path / "run.html"]
 
-    def test_it_loads_nothing(self):
+    def test_a_page_loads_nothing(self):
         text = page(made(spans=SPANS, slices=SLICES))
         assert "://" not in text
         assert "url(" not in text
@@ -84,7 +84,7 @@ class TestWhole:
         )
         assert policy.startswith("default-src 'none';")
 
-    def test_names_cannot_become_tags(self):
+    def test_names_are_escaped(self):
         evil = '<script>alert("1")</script>&\''
         spans = [ev.Span(step, evil, evil, compute=0.1, active=3) for step in range(3)]
         slices = [Slice(0, evil, evil, "compute", 0.0, 0.1)]
@@ -103,13 +103,13 @@ class TestWhole:
         ],
         ids=["empty", "no edge", "a loop"],
     )
-    def test_there_may_be_nothing_to_show(self, edges):
+    def test_a_result_without_times(self, edges):
         src, dst, n = edges
         text = page(made(graph=ev.Graph.from_edges(src, dst, n=n), seconds=0, edges=0))
         Page(text)
         assert "No time was recorded." in text
 
-    def test_pictures_say_what_they_show(self):
+    def test_pictures_have_labels(self):
         shown = Page(page(made(spans=SPANS, slices=SLICES)))
         pictures = [named for named in shown.all("svg") if named.get("role") == "img"]
         assert len(pictures) == 5  # two elements' supersteps, the time axis, the frontier, the degrees
@@ -119,7 +119,7 @@ class TestWhole:
             for named in shown.all("svg")
         )
 
-    def test_tables_scroll_and_are_named(self):
+    def test_tables_scroll_and_have_labels(self):
         shown = Page(page(made(spans=SPANS)))
         regions = shown.all("div", "scroll")
         assert len(regions) == len(shown.all("table")) == 3
@@ -132,7 +132,7 @@ class TestWhole:
         assert "1,000 entries" in shown.text
         assert max(map(len, shown.words)) < 200
 
-    def test_nothing_is_left_of_a_page_that_fails(self, tmp_path, monkeypatch):
+    def test_a_failed_report_leaves_the_old_file(self, tmp_path, monkeypatch):
         path = tmp_path / "run.html"
         path.write_text("before")
 
@@ -164,7 +164,7 @@ class TestSupersteps:
         assert [height / first for height in heights["receive"]] == pytest.approx([0.5], rel=1e-2)
         assert [height / first for height in heights["wait"]] == pytest.approx([0.5], rel=1e-2)
 
-    def test_each_says_what_it_is(self):
+    def test_bars_have_titles(self):
         shown = Page(section(page(made(spans=SPANS)), "Supersteps by element"))
         assert shown.titles[0] == (
             "cpu:1#0, superstep 0: computing 400 ms, sending 200 ms, waiting 200 ms, 2.0 KiB sent, "
@@ -172,7 +172,7 @@ class TestSupersteps:
         )
         assert "56% computing, 22% sending, 22% waiting" in shown.text
 
-    def test_many_are_folded_and_none_is_lost(self):
+    def test_many_supersteps_are_folded(self):
         spans = [
             ev.Span(step, "relax", "cpu", compute=0.5, active=step, bytes_sent=1024 * (step < 4))
             for step in range(1500)
@@ -185,7 +185,7 @@ class TestSupersteps:
         assert "500 more supersteps are not shown." in shown.text
 
     @pytest.mark.parametrize("elements", [1, 2, 8, 16])
-    def test_a_page_has_some_hundreds_of_bars_at_most(self, elements):
+    def test_a_page_has_at_most_480_bars(self, elements):
         spans = [
             ev.Span(step, "relax", f"cpu:1#{e}", compute=0.5) for step in range(1000) for e in range(elements)
         ]
@@ -195,7 +195,7 @@ class TestSupersteps:
 
 
 class TestTimeAxis:
-    def test_what_went_on_at_once_stands_together(self):
+    def test_simultaneous_slices_are_aligned(self):
         shown = Page(section(page(made(spans=SPANS, slices=SLICES)), "Time axis"))
         drawn = [named for named in shown.all("rect") if "x" in named]
         assert len(drawn) == len(SLICES)
@@ -205,22 +205,22 @@ class TestTimeAxis:
             assert share(named["width"]) == pytest.approx((one.end - one.begin) / 1.0, abs=1e-4)
         tops = [float(named["y"]) for named in drawn]
         heights = [float(named["height"]) for named in drawn]
-        assert tops[0] == tops[1] == tops[4] < tops[2] < tops[3]  # a row an element; receiving lies lower
+        assert tops[0] == tops[1] == tops[4] < tops[2] < tops[3]  # one row per element; receiving is below
         assert heights[1] == heights[3] == heights[0] / 2
         assert "busy 70%" in shown.text
         assert "busy 80%" in shown.text
 
-    def test_many_are_folded_into_shares(self):
+    def test_many_slices_are_folded_into_shares(self):
         slices = steady(2000, compute=0.25)
         shown = Page(section(page(made(slices=slices)), "Time axis"))
         assert "Folded: 2,000 time slices" in shown.text
         columns = [title for title in shown.titles if "superstep" not in title]
         assert 0 < len(columns) <= 480
-        # The first 1,920 seconds of 2,000 are a quarter busy in every stretch of a few.
+        # Every column of a few seconds is about a quarter busy.
         assert all(re.search(r": (2[0-9]|30)% computing$", title) for title in columns[:-1])
 
-    def test_a_quarter_stays_a_quarter(self):
-        # 480 columns of 4 seconds each, to the end of the last slice.
+    def test_folded_shares_are_exact(self):
+        # The axis has 480 columns of 4 seconds each, and ends with the last slice.
         slices = [*steady(1920), Slice(1919, "iterate", "cpu", "send", 1919.25, 1920.0)]
         shown = Page(section(page(made(slices=slices)), "Time axis"))
         columns = [title for title in shown.titles if "superstep" not in title]
@@ -228,7 +228,7 @@ class TestTimeAxis:
         assert all(title.endswith(": 25% computing") for title in columns[:-1])
         assert columns[-1].endswith(": 25% computing, 19% sending")
 
-    def test_the_longest_superstep_is_shown_whole(self):
+    def test_the_longest_superstep_is_shown_completely(self):
         slices = [*steady(1000), Slice(7, "iterate", "gpu", "receive", 7.0, 9.5)]
         shown = Page(section(page(made(slices=slices)), "Time axis"))
         assert "Superstep 7, the longest 2.5 s" in shown.text
@@ -237,13 +237,13 @@ class TestTimeAxis:
             "gpu, superstep 7, iterate: receiving 2.5 s, from 7 s",
         ]
 
-    def test_however_short_a_slice_it_is_seen(self):
+    def test_very_short_slices_are_visible(self):
         slices = [Slice(0, "down", "cpu", "compute", 0.0, 1e-6), Slice(0, "down", "gpu", "send", 0.0, 1.0)]
         shown = Page(section(page(made(slices=slices)), "Time axis"))
         (drawn,) = (named for named in shown.all("rect", "compute") if "x" in named)
         assert share(drawn["width"]) == 0.0005
 
-    def test_of_a_long_superstep_the_first_slices_are_shown(self):
+    def test_only_the_first_slices_of_a_long_superstep_are_shown(self):
         slices = [Slice(3, "relax", "cpu", "compute", float(k), k + 0.5) for k in range(900)]
         shown = Page(section(page(made(slices=slices)), "Time axis"))
         assert "Superstep 3, the longest 15 min 0 s; the first 400 of its 900 slices" in shown.text
@@ -252,7 +252,7 @@ class TestTimeAxis:
         assert single[-1] == "cpu, superstep 3, relax: computing 500 ms, from 6 min 39 s"
 
     @pytest.mark.parametrize(("count", "bounds"), [(1, 0), (2, 2), (60, 60), (61, 0)])
-    def test_a_line_where_each_superstep_begins(self, count, bounds):
+    def test_lines_at_the_beginnings_of_supersteps(self, count, bounds):
         shown = Page(section(page(made(slices=steady(count))), "Time axis"))
         upright = [named for named in shown.all("line", "rule") if named["x1"] == named["x2"]]
         lefts = [share(named["x1"]) for named in upright]
@@ -260,7 +260,7 @@ class TestTimeAxis:
         assert sorted(lefts) == pytest.approx([k / length for k in range(bounds)], abs=1e-4)
 
     def test_numbers_of_supersteps_do_not_overlap(self):
-        """Six hundredths of the width apart, and a longer superstep comes before a shorter one."""
+        """Numbers are at least 6% of the width apart, and longer supersteps have priority."""
         begins = [0.0, 50.0, 52.0, 90.0]
         slices = [
             Slice(number, "relax", "cpu", "compute", begin, end)
@@ -270,12 +270,12 @@ class TestTimeAxis:
         at = [(share(named["x"]), named["y"]) for named in shown.all("text") if named["y"] == "8.0"]
         assert sorted(left for left, _ in at) == [0, 0.52, 0.9]
 
-    def test_a_run_without_slices_says_so(self):
+    def test_a_run_without_slices(self):
         assert "no record of time slices" in section(page(made(spans=SPANS)), "Time axis")
 
 
 class TestCurves:
-    def test_degrees_are_those_of_the_graph(self):
+    def test_degrees_equal_the_graph(self):
         rng = np.random.default_rng(3)
         graph = ev.Graph.from_edges(
             rng.geometric(0.05, 5000), rng.integers(0, 500, 5000), directed=True, n=500
@@ -295,7 +295,7 @@ class TestCurves:
         assert f"Median {median}" in content
 
     def test_degrees_by_hand(self, monkeypatch):
-        """Counted a few vertices at a time."""
+        """Two vertices are counted at a time."""
         monkeypatch.setattr(curves, "_VERTICES_COUNTED", 2)
         tails = np.repeat(np.arange(5), [3, 1, 0, 3, 2])
         graph = ev.Graph.from_edges(tails, np.arange(9) % 5, directed=True, n=5)
@@ -319,21 +319,21 @@ class TestCurves:
         heights = [145 - float(named["cy"]) for named in shown.all("circle")]
         assert heights[1] / heights[2] == pytest.approx(np.log10(30) / np.log10(4000), rel=0.02)
 
-    def test_of_several_sources_it_says_what_is_counted(self):
+    def test_the_text_for_several_sources_explains_the_count(self):
         path = ev.read("grid:1x6")
         several, one = ev.betweenness(path, sources=[0, 5]), ev.bfs(path, source=0)
-        said = [
+        explained = [
             "once for each source" in section(page(r), "Active vertices by superstep") for r in (several, one)
         ]
-        assert said == [True, False]
+        assert explained == [True, False]
 
-    def test_a_flat_frontier_is_on_a_plain_scale(self):
+    def test_a_flat_frontier_has_a_linear_scale(self):
         spans = [ev.Span(step, "iterate", "cpu", compute=0.1, active=50) for step in range(5)]
         shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))
         assert "Logarithmic" not in shown.text
 
     @pytest.mark.parametrize("count", [2, 3, 5])
-    def test_a_number_below_each_superstep_and_none_between(self, count):
+    def test_each_superstep_of_a_short_run_has_a_number(self, count):
         spans = [ev.Span(step, "iterate", "cpu", compute=0.1, active=50) for step in range(count)]
         shown = Page(section(page(made(spans=spans)), "Active vertices by superstep"))
         down = [float(named["y"]) for named in shown.all("text")]
@@ -347,8 +347,8 @@ class TestCurves:
         assert len(shown.titles) == 200
 
 
-class TestWhereThereIsOne:
-    def test_much_time_for_making_kernels_ready(self):
+class TestOptionalSections:
+    def test_long_compile_time(self):
         r = made(spans=SPANS, seconds=1.2)
         assert "loading or compiling kernels" not in page(r)
         r.timeline.compile_seconds = 0.9
@@ -371,8 +371,8 @@ class TestWhereThereIsOne:
             ["cuda:7", "200 ms", "-", "0 µs", "-"],
         ]
 
-    def test_prediction_in_words(self):
-        """Sending and receiving count as exchanging. Elements that did not run are left out."""
+    def test_prediction_text(self):
+        """Sending and receiving count as exchanging. Elements that did not run are omitted."""
         r = made(spans=SPANS, seconds=1.2)
         parts = [("cpu:1#0", 0.3, 0.4), ("cpu:1#1", 0.5, 0.3), ("cuda:7", 0.2, 0.0)]
         r.prediction = Prediction(tuple(ElementPrediction(*part) for part in parts), seconds=0.8, runs=2)
@@ -400,7 +400,7 @@ class TestWhereThereIsOne:
         placed = ev.partition(graph, on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
         content = section(page(ev.bfs(placed, source=0)), "Placement")
         rows = [re.findall(r">([^<]*)</td>", row) for row in re.findall(r"<tr>(<td.*?)</tr>", content)]
-        # Vertex 0 has three of the eight stored edges; all of them cross, and so do their reverses.
+        # Vertex 0 has three of the eight stored edges. These edges and their reverses cross.
         assert [row[:6] for row in rows] == [
             ["cpu:1#0", "1", "3", "3", "38%", "3"],
             ["cpu:1#1", "3", "1", "5", "62%", "3"],
@@ -412,7 +412,7 @@ class TestWhereThereIsOne:
         )
         assert "cross partitions" not in section(page(ev.bfs(graph, source=0)), "Placement")
 
-    def test_edges_in_the_hosts_memory_are_not_in_the_gpus(self, monkeypatch):
+    def test_edges_in_host_memory_do_not_count_as_gpu_memory(self, monkeypatch):
         placed = ev.partition(ev.Graph.from_edges([0], [1]), on="cpu:1")
         (row,) = placed.statistics.partitions
         assert row.own_bytes == row.nbytes > row.host_bytes == 0
@@ -425,7 +425,7 @@ class TestWhereThereIsOne:
 
 
 def luminance(colour):
-    """WCAG 2's relative luminance."""
+    """Return the relative luminance of WCAG 2."""
     digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
@@ -433,7 +433,7 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["light", "dark"])
-def test_colours_are_seen_on_the_paper(place):
+def test_colours_have_enough_contrast(place):
     colours = dict(re.findall(r"--(\w+): #(\w+);", STYLE.split(":root {")[place + 1]))
     for name, least in {"ink": 7, "faint": 4.5, "compute": 3, "send": 3, "receive": 3}.items():
         low, high = sorted([luminance(colours[name]), luminance(colours["paper"])])
@@ -449,7 +449,7 @@ def test_ticks_are_round(most, expected):
 
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# A window is 500 pixels wide at least, a frame may be as narrow as a telephone.
+# Browser windows are at least 500 pixels wide, so a frame has the width of a phone.
 FRAME = """<!doctype html><title>waiting</title>
 <script>addEventListener("message", function (event) { document.title = event.data; });</script>
 <iframe src="run.html" style="width: 390px; height: 900px; border: 0"></iframe>"""
@@ -464,7 +464,7 @@ parent.postMessage([document.documentElement.scrollWidth, innerWidth, count("[da
 @pytest.mark.skipif(
     BROWSER is None, reason="there is no chromium, chromium-browser or google-chrome to open it"
 )
-def test_a_browser_shows_it_within_a_telephones_width(tmp_path):
+def test_the_page_fits_the_width_of_a_phone(tmp_path):
     placed = ev.partition(ev.read("rmat:8"), on=["cpu:1", "cpu:1"], policy="high", alpha=0.5)
     r = ev.pagerank(placed, tol=0, max_iter=30)
     r.energy = Energy({"host": None}, {"host": "the machine has no RAPL counter"})
@@ -485,5 +485,5 @@ def test_a_browser_shows_it_within_a_telephones_width(tmp_path):
     wide, window, marks, titles, cut = map(int, re.search(r"<title>([\d ]+)</title>", done.stdout)[1].split())
     assert wide <= window == 390
     assert marks == len(Page(text).titles)
-    assert titles == 0  # the page's program has taken them over
+    assert titles == 0  # the script has replaced the titles
     assert cut == 0

@@ -1,4 +1,4 @@
-"""Traces against the trace event format, and against the timeline they were made from."""
+"""Traces conform to the trace event format, and have the times of the timeline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run():
     return ev.bfs(placed, source=0)
 
 
-def test_every_event_has_what_its_kind_needs(run, tmp_path):
+def test_events_have_the_required_fields(run, tmp_path):
     content = written(run, tmp_path)
     assert {event["ph"] for event in content["traceEvents"]} == {"X", "M"}
     for event in of_kind(content, "X"):
@@ -45,7 +45,7 @@ def test_every_event_has_what_its_kind_needs(run, tmp_path):
     assert content["displayTimeUnit"] in {"ms", "ns"}
 
 
-def test_a_row_an_element(run, tmp_path):
+def test_each_element_has_a_row(run, tmp_path):
     content = written(run, tmp_path)
     names = {
         event["tid"]: event["args"]["name"]
@@ -58,7 +58,7 @@ def test_a_row_an_element(run, tmp_path):
     assert process["args"]["name"] == "evener bfs"
 
 
-def test_its_times_are_the_timelines(run, tmp_path):
+def test_times_equal_the_timeline(run, tmp_path):
     events = of_kind(written(run, tmp_path), "X")
     assert len(events) == len(run.timeline.slices)
     for kind in ("compute", "send", "receive"):
@@ -91,18 +91,18 @@ def test_by_hand(tmp_path):
     assert content["otherData"]["vertices"] == 3
 
 
-def test_nothing_takes_less_than_no_time(tmp_path):
-    """A GPU's clock and the host's may differ a little."""
+def test_durations_are_not_negative(tmp_path):
+    """The clocks of a GPU and the host may differ slightly."""
     slices = [Slice(0, "down", "cuda:0", "compute", 0.75, 0.5)]
     (event,) = of_kind(written(made(slices=slices), tmp_path), "X")
     assert (event["ts"], event["dur"]) == (750_000.0, 0.0)
 
 
-def test_no_slice_is_left_out(tmp_path):
+def test_a_trace_contains_all_slices(tmp_path):
     assert len(of_kind(written(made(slices=steady(5000)), tmp_path), "X")) == 5000
 
 
-def test_nothing_is_left_of_a_trace_that_fails(tmp_path):
+def test_a_failed_trace_leaves_the_old_file(tmp_path):
     slices = [Slice(0, "down", "cpu", "compute", float("nan"), 1.0)]
     (tmp_path / "run.json").write_text("before")
     with pytest.raises(ValueError, match="JSON"):

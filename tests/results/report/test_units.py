@@ -1,4 +1,4 @@
-"""Numbers as people read them, about the ends of each unit."""
+"""Readable numbers, near the limits of each unit."""
 
 from __future__ import annotations
 

@@ -76,6 +76,10 @@ EDGES_TO_SWEEP = 20
 EDGES_TO_SWEEP_AGAIN = 5
 # Default width of a bucket over that of one element, for elements that exchange values after each step.
 SEVERAL_WIDTH = 4
+# Width of a bucket after a sweep over the width before it. Few edges are left, so exchanges cost most.
+WIDER_AFTER_SWEEP = 8
+# Part of a sweep, in edges, that searches the rows of hubs before all other rows.
+HUB_SHARE = 1 / 4
 # Edges whose weights are sampled to choose delta.
 _SAMPLE = 1 << 16
 _NO_LIMIT = 1 << 62
@@ -222,6 +226,8 @@ def _search(
         _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         state.budget = _NO_LIMIT
+        if settle is settle_together:
+            delta *= WIDER_AFTER_SWEEP
     return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
 
 
@@ -234,17 +240,37 @@ def _sweep(
     pending: PartitionedArray,
 ) -> None:
     """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
-    offsets, targets, blocks = engine.in_
+    offsets, targets, _ = engine.in_
     weights = unsigned(engine.in_weights)
+    parts = _parts_of_sweep(engine)
     edges = m
     while edges > few:
         floor = distance.dtype.type(nearest_distance(engine, distance, pending))
         engine.superstep("sweep", active=engine.owned, edges=m)
-        engine.pull(distance)
-        # distance = distance min (Aᵀ min.+ distance)
-        edges = engine.compute(
-            kernels.sweep, offsets, targets, weights, blocks, floor, distance, parent, pending
-        )
+        edges = 0
+        for blocks in parts:
+            engine.pull(distance)
+            # distance = distance min (Aᵀ min.+ distance)
+            edges += engine.compute(
+                kernels.sweep, offsets, targets, weights, blocks, floor, distance, parent, pending
+            )
+
+
+def _parts_of_sweep(engine: Engine) -> list[PartitionedArray]:
+    """Return the blocks of rows that a sweep searches between pulls.
+
+    Most short paths lead through hubs. On several CPUs, hubs are first, so that the other rows read the new
+    distances of all hubs. A GPU searches all rows at once.
+    """
+    blocks = engine.in_[2]
+    if not (engine.has_mirrors and engine.only_cpus):
+        return [blocks]
+    cuts = [int(HUB_SHARE * (len(part) - 1)) for part in blocks]
+    pairs = list(zip(blocks, cuts, strict=True))
+    return [
+        PartitionedArray([part[: cut + 1] for part, cut in pairs]),
+        PartitionedArray([part[cut:] for part, cut in pairs]),
+    ]
 
 
 def _find_parents(

@@ -90,9 +90,23 @@ def _link_first_worker(offsets, targets, rows, count, component, counter):
         first = take_chunk(counter, _CHUNK)
 
 
+@inline_step
+def _attach_chunk(targets, component, first, last):
+    for e in range(first, last):
+        component[targets[e]] = 0
+
+
 @parallel
 def link_first(offsets, targets, rows, count, component):
-    """Link each vertex with its first `count` neighbours, which have the highest degrees."""
+    """Link each vertex with its first `count` neighbours, which have the highest degrees.
+
+    The neighbours of vertex 0, the largest hub, come first. Mirrors have no rows, so other hubs would begin
+    many trees that are joined late.
+    """
+    if rows > 0:
+        for r in prange(chunk_count(offsets[1] - offsets[0], _CHUNK)):
+            first = offsets[0] + np.uint64(r) * _CHUNK
+            _attach_chunk(targets, component, first, min(first + _CHUNK, offsets[1]))
     counter = new_counter()
     for _ in prange(WORKERS):
         _link_first_worker(offsets, targets, np.uint64(rows), np.uint64(count), component, counter)

@@ -37,7 +37,6 @@ NOT_NEEDED, NEEDED, OWN = np.uint8(0), np.uint8(1), np.uint8(2)
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-_ZERO_32 = np.uint32(0)
 # Values per gather or scatter step of a thread.
 _SCATTER_CHUNK = np.uint64(1 << 14)
 
@@ -213,18 +212,15 @@ def row_lengths(offsets, owned, lengths):
 
 @inline_step
 def _renumber_chunk(
-    offsets, targets, weights, owned, bounds, position, begin, end, base, first, vertices, bits, out,
-    out_weights, spare, spare_weights,
+    offsets, targets, weights, owned, bounds, position, begin, end, base, order, bits, out, out_weights,
+    spare, spare_weights,
 ):  # fmt: skip
     weighted = len(weights) > 0
-    # Number of targets that sort before the others.
-    ahead = vertices - first
     # Gather all rows before sorting, so that distant reads overlap.
     for row in range(begin, end):
         source = offsets[owned[row]] - bounds[row]
         for e in range(bounds[row], bounds[row + _ONE]):
-            v = position[targets[e + source]]
-            out[e - base] = v - first if v >= first else v + ahead
+            out[e - base] = position[targets[e + source]]
         if weighted:
             for e in range(bounds[row], bounds[row + _ONE]):
                 out_weights[e - base] = weights[e + source]
@@ -238,22 +234,23 @@ def _renumber_chunk(
             if weighted:
                 for i in range(start, start + length):
                     out_weights[i] = spare_weights[i]
-        if first > _ZERO_32:
+        if len(order) > 0:
             for i in range(start, start + length):
-                out[i] = out[i] + first if out[i] < ahead else out[i] - ahead
+                out[i] = order[out[i]]
 
 
 @parallel
 def renumber_rows(
-    offsets, targets, weights, owned, bounds, position, blocks, first, vertices, bits, out, out_weights,
-    spare, spare_weights,
+    offsets, targets, weights, owned, bounds, position, blocks, order, bits, out, out_weights, spare,
+    spare_weights,
 ):  # fmt: skip
     """Write rows of a partition to `out` and `out_weights`, with targets in local numbers of `bits` bits.
 
     Row ``i`` is row ``owned[i]`` of the graph. `bounds` (L + 1,) uint64 bounds the rows of the partition.
-    `blocks` bounds the requested rows, in runs for the threads. In each row, the owned vertices
-    ``first:vertices`` come first; both groups ascend. `spare` is a buffer of the length of `out`. Without
-    weights, the weight arrays have length 0.
+    `blocks` bounds the requested rows, in runs for the threads. `order` (uint32) lists the local vertices in
+    the order of targets in rows, and `position` has places in it. If `order` is empty, targets ascend and
+    `position` has local numbers. `spare` is a buffer of the length of `out`. Without weights, the weight
+    arrays have length 0.
     """
     base = bounds[blocks[0]]
     runs = np.uint64(len(blocks)) - _ONE
@@ -263,8 +260,7 @@ def renumber_rows(
         while b < runs:
             _renumber_chunk(
                 offsets, targets, weights, owned, bounds, position, np.uint64(blocks[b]),
-                np.uint64(blocks[b + _ONE]), base, np.uint32(first), np.uint32(vertices), bits, out,
-                out_weights, spare, spare_weights,
+                np.uint64(blocks[b + _ONE]), base, order, bits, out, out_weights, spare, spare_weights,
             )  # fmt: skip
             b = take_chunk(counter, _ONE)
 

@@ -21,6 +21,7 @@ from evener.partition.partition import (
     Edges,
     Partition,
     PendingEdges,
+    order_by_degree,
     partition_of,
     work_blocks,
 )
@@ -104,15 +105,13 @@ def build_own_partitions(
         neighbours = _number_targets(graph.n, owned.rows, begin, end)
         directory = BlockExchange(world, graph.ranges.bounds, neighbours)
         owner, local = directory.fetch(numbers.owner), directory.fetch(numbers.local)
+        degrees = directory.fetch(graph.out_degrees.astype(np.uint32))
         del directory
-        found = _Mirrors(neighbours, owner, local, p, bounds)
+        found = _Mirrors(neighbours, owner, local, degrees, p, bounds)
+        del degrees
         found.fill_gaps(world, bounds, ranks, own)
-        firsts = found.first_of_owners()
-        degrees = BlockExchange(world, graph.ranges.bounds, firsts).fetch(graph.out_degrees.astype(np.uint32))
         if p is not None:
-            first = found.first_neighbour(degrees, owned.out_degree[begin:end])
-            vertices = np.concatenate([own[p], found.vertices])
-            partitions[p] = _partition(p, graph, owned, begin, end, found, vertices, first)
+            partitions[p] = _partition(p, graph, owned, begin, end, found, own[p])
             mirrors[p] = found.local
     graph.release()
     return partitions, DistributedNumbering(graph, numbers, own, mirrors)
@@ -142,8 +141,9 @@ class _Mirrors:
 
     Attributes
     ----------
-    vertices, local : ndarray of uint32
-        Global number of each mirror, and its local number on its owner.
+    vertices, local, degrees : ndarray of uint32
+        Global number of each mirror, its local number on its owner, and its out-degree; 0 for mirrors that
+        fill gaps.
     bounds : ndarray of int64, shape (P + 1,)
         As `Partition.mirror_bounds`.
     position : ndarray of uint32
@@ -155,11 +155,13 @@ class _Mirrors:
         neighbours: NDArray[np.uint32],
         owner: NDArray[Any],
         local: NDArray[np.uint32],
+        degrees: NDArray[np.uint32],
         p: int | None,
         bounds: NDArray[np.int64],
     ) -> None:
         self._p = p
         self._neighbours, self._owner, self._neighbour_local = neighbours, owner, local
+        self._neighbour_degrees = degrees
         self._owned = np.diff(bounds)
         # First and last needed vertex of each owner whose run gets mirrors without gaps.
         self._full: dict[int, tuple[int, int]] = {}
@@ -208,6 +210,7 @@ class _Mirrors:
         self.bounds = owned + np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         self.vertices = np.empty(sum(counts), np.uint32)
         self.local = np.empty(sum(counts), np.uint32)
+        self.degrees = np.zeros(sum(counts), np.uint32)
         self.position = self._neighbour_local  # of owned vertices; mirrors follow
         for q, where in self._where.items():
             begin, end = (int(bound) - owned for bound in self.bounds[q : q + 2])
@@ -226,23 +229,9 @@ class _Mirrors:
                 numbering.rank_in_bitmap(read_only(mine), bitmap, before, place, threads)
                 self.vertices[begin + place] = self._neighbours[where]
                 self.local[begin + place] = mine
+            self.degrees[begin + place] = self._neighbour_degrees[where]
             self.position[where] = place + np.uint32(begin + owned)
-        del self._neighbours, self._owner, self._neighbour_local, self._where
-
-    def first_of_owners(self) -> NDArray[np.uint32]:
-        """Return the first mirror of each owner that has any, as global numbers."""
-        begins = self.bounds[:-1][np.diff(self.bounds) > 0] - self.bounds[0]
-        return np.asarray(self.vertices[begins])
-
-    def first_neighbour(self, degrees: NDArray[np.uint32], own: NDArray[np.uint32]) -> int:
-        """Return the vertex with the most out-edges among the first of all owners: see `PendingEdges.first`.
-
-        `degrees` has the out-degrees of `first_of_owners`, and `own` those of the owned vertices.
-        """
-        if not len(own):
-            return 0
-        begins = [0, *self.bounds[:-1][np.diff(self.bounds) > 0].tolist()]
-        return int(begins[int(np.argmax([int(own[0]), *degrees.tolist()]))])
+        del self._neighbours, self._owner, self._neighbour_local, self._neighbour_degrees, self._where
 
 
 def _partition(
@@ -252,10 +241,14 @@ def _partition(
     begin: int,
     end: int,
     mirrors: _Mirrors,
-    vertices: NDArray[np.uint32],
-    first: int,
+    own_vertices: NDArray[np.uint32],
 ) -> Partition:
     """Return a partition with pending edges."""
+    degree = owned.out_degree[begin:end]
+    vertices = np.concatenate([own_vertices, mirrors.vertices])
+    order = np.empty(0, np.uint32)
+    if len(mirrors.vertices):
+        order = order_by_degree(np.concatenate([degree, mirrors.degrees]))
     stored = {}
     for direction, rows in owned.rows.items():
         own = rows.offsets[begin : end + 1]
@@ -272,7 +265,7 @@ def _partition(
             blocks,
             mirrors.position,
             len(vertices),
-            first,
+            order,
         )
         stored[direction] = Edges(
             offsets=bounds,
@@ -283,5 +276,4 @@ def _partition(
             boundary=int(boundary),
         )
     out, in_ = stored.get("out"), stored.get("in")
-    degree = owned.out_degree[begin:end]
     return partition_of(p, vertices, mirrors.bounds, degree, out, in_ if graph.directed else out)

@@ -317,6 +317,9 @@ def check_that_every_kernel_is_reached(monkeypatch, kind, splits):
         source_alone(directed=directed).check(on=splits[0] * 2, policy="low", alpha=0.001)
     with monkeypatch.context() as placing:
         check_giants_apart(placing, splits[0] * 3, directed=True, joined=True)
+    placed = ev.partition(ev.read("grid:3x3,weights=1..9"), on=splits[0])
+    for search in (ev.bfs, ev.sssp):
+        search(placed, source=0, cutoff=1)
     reachable = set(kernels()) - OF_NO_ALGORITHM - OF_TABLES - OF_GPUS
     assert sorted(reachable - asked) == []
     assert sorted(asked - OF_CPUS - OF_GPUS - reachable) == []

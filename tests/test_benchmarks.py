@@ -26,6 +26,7 @@ TINY = {
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],
+    "memory_limit": ["--edges", "2000", "--ranks", "2", "--limit", "2_000_000_000"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
     "checkpoint": ["--scale", "8", "--rounds", "1"],
     "startup": ["--graph", "grid:3x3", "--repeats", "1"],

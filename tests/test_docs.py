@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ def run_blocks(page, capsys, *, gpus):
     for kind, block in BLOCK.findall(page.read_text()):
         if kind == "python":
             code = compile(block, name_of(page), "exec")
-            if gpus_named(block) <= gpus:
+            lacks_polars = "import polars" in block and find_spec("polars") is None
+            if gpus_named(block) <= gpus and not lacks_polars:
                 exec(code, names)
             continue
         for line in block.splitlines():

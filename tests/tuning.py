@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 
-HOMES = {"bfs": "bfs.bfs", "sssp": "sssp.settle"}
+HOMES = {"bfs": "bfs.search", "sssp": "sssp.settle"}
 
 
 def tune(monkeypatch, algorithm, **constants):

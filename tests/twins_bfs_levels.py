@@ -48,7 +48,7 @@ def all_steps(
     frontier_edges = np.uint64(first_edges)
     if source != NO_VERTEX:
         frontier_vertices, frontier_edges = begin(
-            offsets, vertices, source, distance, parent, visited, queue, length
+            offsets, vertices, np.full(1, source, np.uint32), distance, parent, visited, queue, length
         )
     left = np.uint64(unexplored)
     levels = _ZERO

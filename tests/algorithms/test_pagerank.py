@@ -76,14 +76,6 @@ def test_stop_networkx_stops_where_networkx_does(elements, n, edges):
         assert short.outcome == {"iterations": needed - 1, "converged": False}
 
 
-@pytest.mark.parametrize("spec", ["rmat:16", "rmat:18", "rmat:16,directed"])
-def test_the_default_is_accurate_on_large_graphs(spec):
-    g = ev.read(spec)
-    r = ev.pagerank(g)
-    assert r.outcome["converged"]
-    assert np.abs(r["rank"] - reference.pagerank(g, tol=1e-12)).sum() < 1e-5
-
-
 @pytest.mark.parametrize(
     ("options", "dtype"),
     [

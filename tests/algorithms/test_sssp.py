@@ -51,7 +51,7 @@ def run(graph, sweep=(module.EDGES_TO_SWEEP, module.EDGES_TO_SWEEP_AGAIN), **opt
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "EDGES_TO_SWEEP", sweep[0])
         patch.setattr(module, "EDGES_TO_SWEEP_AGAIN", sweep[1])
-        return sssp(graph, **options)
+        return sssp(graph, **{"source": 0, **options})
 
 
 def dijkstra(graph, source):
@@ -157,7 +157,7 @@ def test_a_sweep_onto_a_plateau_sets_no_parent(monkeypatch):
 
 def test_all_weights_are_zero():
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [0, 0, 0])
-    assert sssp(graph)["parent"].tolist() == [0, 0, 1, 2]
+    assert sssp(graph, source=0)["parent"].tolist() == [0, 0, 1, 2]
 
 
 # ---- ranges of numbers ------------------------------------------------------------------------------
@@ -167,22 +167,22 @@ def test_all_weights_are_zero():
 def test_integers_too_long_for_32_bits(parts):
     """The third edge passes 2³¹, so the search runs again in float64; a single weight may pass 2³¹ too."""
     graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 3, 2], [2**30, 2**30 - 2, 7, 2**31 - 2], n=5)
-    r = sssp(graph, on=["cpu:1"] * parts)
+    r = sssp(graph, source=0, on=["cpu:1"] * parts)
     assert r["distance"].tolist() == [0.0, 2.0**30, 2.0**31 - 2, 2.0**31 + 5, np.inf]
     assert r["parent"][[0, 1, 3, 4]].tolist() == [0, 0, 2, -1]
     graph = Graph.from_edges([0, 1], [1, 2], [2**40, 3])
-    assert sssp(graph)["distance"].tolist() == [0.0, 2.0**40, 2.0**40 + 3]
+    assert sssp(graph, source=0)["distance"].tolist() == [0.0, 2.0**40, 2.0**40 + 3]
 
 
 @pytest.mark.parametrize("delta", [1e-9, 1e-300])
 def test_a_bucket_narrower_than_rounding_ends(delta):
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1e17, 2.0, 1e300])
-    assert sssp(graph, delta=delta)["distance"].tolist() == [0.0, 1e17, 1e17 + 2, 1e300]
+    assert sssp(graph, source=0, delta=delta)["distance"].tolist() == [0.0, 1e17, 1e17 + 2, 1e300]
 
 
 def test_infinite_weight_is_no_edge():
     graph = Graph.from_edges([0, 1], [1, 2], [1.0, np.inf])
-    r = sssp(graph)
+    r = sssp(graph, source=0)
     assert r["distance"].tolist() == [0.0, 1.0, np.inf]
     assert r["parent"].tolist() == [0, 0, -1]
 
@@ -194,13 +194,13 @@ def test_infinite_weight_is_no_edge():
 def test_weights_may_sum_to_more_than_their_type_holds(dtype, weight, width):
     graph = Graph.from_edges([0, 1], [1, 2], np.array([weight, weight], dtype))
     assert module._bucket_width(graph) == width
-    assert sssp(graph)["distance"].tolist() == [0.0, weight, 2 * weight]
+    assert sssp(graph, source=0)["distance"].tolist() == [0.0, weight, 2 * weight]
 
 
 @splits
 def test_missing_weights_count_as_one(parts, policy):
     graph = Graph.from_edges([0, 0, 1, 3], [1, 2, 3, 4], n=6)
-    r = sssp(graph, on=["cpu:1"] * parts, policy=policy)
+    r = sssp(graph, source=0, on=["cpu:1"] * parts, policy=policy)
     assert r.algorithm == "sssp"
     assert r["distance"].dtype == np.float64
     assert r["distance"].tolist() == [0, 1, 1, 2, 3, np.inf]
@@ -218,7 +218,7 @@ def test_ids_of_the_graph():
 
 
 def test_one_vertex():
-    r = sssp(Graph.from_edges([0], [0], [3]))
+    r = sssp(Graph.from_edges([0], [0], [3]), source=0)
     assert (r["distance"].tolist(), r["parent"].tolist()) == ([0.0], [0])
     r = sssp(Graph.from_edges([], [], [], n=2), source=1, on=["cpu:1"] * 2)
     assert (r["distance"].tolist(), r["parent"].tolist()) == ([np.inf, 0.0], [-1, 1])
@@ -244,12 +244,12 @@ def test_bad_weight_is_named(bad):
 @pytest.mark.parametrize("delta", [0, -2, np.nan, 10**400])
 def test_bad_delta(delta):
     with pytest.raises(ArgumentError, match="delta=: expected a number above 0"):
-        sssp(Graph.from_edges([0], [1], [1]), delta=delta)
+        sssp(Graph.from_edges([0], [1], [1]), source=0, delta=delta)
 
 
 def test_progress_names_the_algorithm_without_weights():
     seen = []
-    result = sssp(Graph.from_edges([0, 1], [1, 2]), progress=seen.append)
+    result = sssp(Graph.from_edges([0, 1], [1, 2]), source=0, progress=seen.append)
     assert {p.algorithm for p in seen} == {result.algorithm} == {"sssp"}
     assert result["distance"].tolist() == [0.0, 1.0, 2.0]
     assert result["distance"].dtype == np.float64
@@ -258,7 +258,7 @@ def test_progress_names_the_algorithm_without_weights():
 def test_counts_edges_and_reports_progress():
     seen = []
     graph = Graph.from_edges([0, 1, 3], [1, 2, 4], [1, 2, 3], directed=False)
-    r = sssp(graph, progress=seen.append)
+    r = sssp(graph, source=0, progress=seen.append)
     assert r.edges == 2
     assert [p.algorithm for p in seen] == ["sssp"] * len(seen)
     assert r.timeline.supersteps == len(seen)

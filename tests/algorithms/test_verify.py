@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import evener as ev
 import reference
 from evener.algorithms.verify import Claim, verify
 from evener.errors import ArgumentError
@@ -171,12 +172,12 @@ def test_errors_use_the_ids_of_the_graph():
     )
 
 
-def test_parents_in_a_graph_with_string_ids_are_positions():
+def test_parents_in_a_graph_with_string_ids_are_ids():
     g = Graph.from_edges(["ann", "bob"], ["bob", "eve"], directed=True)
     distance = np.array([0, 1, 2], dtype=np.int32)
-    verify(bfs_claim(g, distance, np.array([0, 0, 1]), source="ann"))
+    verify(bfs_claim(g, distance, np.array(["ann", "ann", "bob"]), source="ann"))
     refused(
-        bfs_claim(g, distance, np.array([0, 0, 0]), source="ann"),
+        bfs_claim(g, distance, np.array(["ann", "ann", "ann"], object), source="ann"),
         "vertex eve is at level 2, its parent ann at 0",
     )
 
@@ -315,3 +316,14 @@ def test_an_algorithm_without_verifier(graph):
         verify(claim("sorting", graph))
     with pytest.raises(ArgumentError, match="expected a Result or a Claim, found int"):
         verify(3)
+
+
+def test_ranks_that_have_not_converged_are_named():
+    graph = ev.read("rmat:6")
+    with pytest.warns(ev.ConvergenceWarning, match="did not converge"):
+        result = ev.pagerank(graph, max_iter=3)
+    with pytest.warns(
+        ev.ConvergenceWarning, match="correct for 3 iterations, and have not converged: tol=1e-06"
+    ):
+        verify(result)
+    verify(ev.pagerank(graph))  # a warning would be an error

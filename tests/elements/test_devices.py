@@ -206,10 +206,10 @@ def test_a_command_ends_with_one_sentence(why, evener):
 def test_a_call_raises_one_sentence(why):
     graph = ev.read("rmat:4")
     with pytest.raises(DeviceError) as caught:
-        ev.bfs(graph, on="cpu:1,cuda:0")
+        ev.bfs(graph, source=0, on="cpu:1,cuda:0")
     assert str(caught.value) == f'element "cuda:0" cannot be used: {why}'
     with pytest.raises(ArgumentError) as caught:
-        ev.bfs(graph, on="gpu")
+        ev.bfs(graph, source=0, on="gpu")
     assert str(caught.value).endswith(f"and no usable GPU ({why})")
 
 
@@ -218,7 +218,7 @@ def test_a_call_raises_one_sentence(why):
 def test_without_a_gpu_a_run_uses_the_cpu_without_a_warning(evener, command, caplog):
     done = evener(command[0], "bfs", "rmat:4", *command[1:])
     assert (done.status, done.err) == (0, "")
-    result = ev.bfs(ev.read("rmat:4"))
+    result = ev.bfs(ev.read("rmat:4"), source=0)
     assert [element.name for element in result.partitioned.elements] == ["cpu"]
     assert caplog.messages == []
 
@@ -448,7 +448,7 @@ def in_trouble(machine, monkeypatch):  # noqa: ARG001 - fakes the GPUs
 def test_a_gpu_that_is_lost_or_full(evener, in_trouble, error, kind, sentence):
     in_trouble(error)
     with pytest.raises(kind) as caught:
-        ev.bfs(ev.read("rmat:4"), on="cuda:0")
+        ev.bfs(ev.read("rmat:4"), source=0, on="cuda:0")
     assert str(caught.value) == sentence
     done = evener("run", "bfs", "rmat:4", "--on", "cuda:0")
     assert (done.status, done.out, done.err) == (2, "", f"evener: {sentence.replace('on=', '--on ')}\n")
@@ -464,7 +464,7 @@ def test_a_gpu_that_cannot_become_current(in_trouble, monkeypatch):
     with pytest.raises(DeviceError, match=f"^{sentence}"):
         parse_elements("cuda:0")
     with pytest.warns(RuntimeWarning, match=f"^{NO_USABLE_GPU}: {sentence.replace(':0', ':[0-2]', 1)}"):
-        result = ev.bfs(ev.read("rmat:4"))
+        result = ev.bfs(ev.read("rmat:4"), source=0)
     assert [element.kind for element in result.partitioned.elements] == ["cpu"]
 
 
@@ -492,7 +492,7 @@ def test_an_error_at_the_exit_of_a_device_context(monkeypatch, inside, expected)
 def test_if_all_gpus_are_lost_the_cpu_runs(evener, in_trouble):
     in_trouble(runtime.CUDARuntimeError(LAUNCH_FAILURE))
     with pytest.warns(RuntimeWarning, match=NO_USABLE_GPU):
-        result = ev.bfs(ev.read("rmat:4"))
+        result = ev.bfs(ev.read("rmat:4"), source=0)
     assert [element.kind for element in result.partitioned.elements] == ["cpu"]
     done = evener("run", "bfs", "rmat:4")
     assert done.status == 0

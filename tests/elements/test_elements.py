@@ -163,7 +163,7 @@ def test_values_without_names_are_refused(on):
 
 def test_names_may_come_from_an_iterator():
     graph = ev.read("grid:3x3")
-    result = ev.bfs(graph, on=(name for name in ["cpu:1", "cpu:1"]))
+    result = ev.bfs(graph, source=0, on=(name for name in ["cpu:1", "cpu:1"]))
     assert list(result.timeline.elements) == ["cpu:1#0", "cpu:1#1"]
     assert ev.partition(graph, on=iter(["cpu:1"])).elements[0].threads == 1
 

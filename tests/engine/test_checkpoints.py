@@ -390,7 +390,9 @@ def test_a_rank_that_cannot_write_is_named(tmp_path, monkeypatch):
     with pytest.raises(
         ev.FileError, match=r"cannot write checkpoints to .* on rank 1: no space left on device"
     ):
-        run_ranks(2, lambda _: ev.bfs(ev.partition("rmat:5", "cpu:1"), checkpoint=ev.Checkpoint(tmp_path)))
+        run_ranks(
+            2, lambda _: ev.bfs(ev.partition("rmat:5", "cpu:1"), source=0, checkpoint=ev.Checkpoint(tmp_path))
+        )
 
 
 def test_an_error_in_the_thread_is_raised(placed, tmp_path, monkeypatch):
@@ -435,7 +437,9 @@ def test_every_rank_has_the_command_that_resumes_the_run(tmp_path):
 
 def test_ranks_with_other_folders_are_refused(tmp_path):
     def run(world):
-        ev.bfs(ev.partition("rmat:5", "cpu:1"), checkpoint=ev.Checkpoint(tmp_path / str(world.rank)))
+        ev.bfs(
+            ev.partition("rmat:5", "cpu:1"), source=0, checkpoint=ev.Checkpoint(tmp_path / str(world.rank))
+        )
 
     with pytest.raises(
         ev.MpiError, match=r"checkpoint=: expected the same on all ranks, found .*0.* and .*1"

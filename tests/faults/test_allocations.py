@@ -16,7 +16,12 @@ from failing_allocations import FailingAllocations, fail_numpy
 from fake_gpu import FakeGpu
 from kernel_inventory import find_kernels_of_gpus
 
-ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
+ARGUMENTS = {
+    "pagerank": {"tol": 0, "max_iter": 3},
+    "betweenness": {"sources": [1, 2]},
+    "bfs": {"source": 0},
+    "sssp": {"source": 0},
+}
 ELEMENTS = [["cpu:1"], ["cpu:1", "cpu:1"]]
 SUFFIXES = sorted(one.suffixes[0] for one in all_formats())
 
@@ -29,7 +34,7 @@ def graph():
 @pytest.fixture
 def allocations(monkeypatch):
     for name in builtin_names():  # import all modules
-        find(name).function()(ev.read("grid:3x3"), on=["cpu:1", "cpu:1"])
+        find(name).function()(ev.read("grid:3x3"), **ARGUMENTS.get(name, {}), on=["cpu:1", "cpu:1"])
     return fail_numpy(monkeypatch)
 
 

@@ -13,7 +13,12 @@ from evener.errors import DeviceOutOfMemory
 from evener.testing.graphs import SHAPES, build
 from failing_allocations import FailingAllocations
 
-ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
+ARGUMENTS = {
+    "pagerank": {"tol": 0, "max_iter": 3},
+    "betweenness": {"sources": [1, 2]},
+    "bfs": {"source": 0},
+    "sssp": {"source": 0},
+}
 SPLITS = [["cuda:0"], ["cpu:1", "cuda:0"]]
 
 

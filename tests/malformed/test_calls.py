@@ -253,9 +253,13 @@ API = {
     ),
     "None as a path": (lambda: ev.read(None), ev.ArgumentError, "found nonetype"),
     "a word for directed": (lambda: ev.read("a.txt", directed="no"), ev.ArgumentError, "found 'no'"),
-    "elements that are a number": (lambda: ev.bfs(PATH, on=5), ev.ArgumentError, 'such as "cpu,cuda:0"'),
+    "elements that are a number": (
+        lambda: ev.bfs(PATH, source=0, on=5),
+        ev.ArgumentError,
+        'such as "cpu,cuda:0"',
+    ),
     "progress that cannot be called": (
-        lambda: ev.bfs(PATH, progress=3),
+        lambda: ev.bfs(PATH, source=0, progress=3),
         ev.ArgumentError,
         "function of a progress, found int",
     ),
@@ -264,7 +268,11 @@ API = {
         ev.ArgumentError,
         "(or auto, for an algorithm or a plan), found 'auto'",
     ),
-    "a bucket width in words": (lambda: ev.sssp(PATH, delta="2"), ev.ArgumentError, "float64, found '2'"),
+    "a bucket width in words": (
+        lambda: ev.sssp(PATH, source=0, delta="2"),
+        ev.ArgumentError,
+        "float64, found '2'",
+    ),
     "infinitely many sources": (
         lambda: ev.betweenness(PATH, k=float("inf")),
         ev.ArgumentError,

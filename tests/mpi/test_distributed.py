@@ -112,8 +112,10 @@ def test_answers():
     check_answers("rmat:7,weights=1..255", ev.read("rmat:7,weights=1..255"))
 
 
-def test_answers_with_ids(tmp_path):
-    ends = np.random.default_rng(3).integers(0, 60, (2, 300)) * 7 + 3
+def test_answers_with_ids_beyond_32_bits(tmp_path):
+    """Sources, parents and components are ids, which need 64 bits even if vertex numbers do not."""
+    ends = np.random.default_rng(3).integers(0, 60, (2, 300)) * 7 + (1 << 62)
+    ends[ends == (1 << 62) + 7] = 5
     graph = ev.Graph.from_edges(*ends, np.linspace(0.5, 3, 300))
     ev.write(graph, tmp_path / "g.txt")
     check_answers(str(tmp_path / "g.txt"), graph)
@@ -141,6 +143,8 @@ TEXTS = {
     "sparse ids": b"9000000000000000000 5\n5 77000000000\n77000000000 1\n1 5\n",
     "heading only": b"# Directed graph\n# Ids: 0 to 2\n",
     "one line": b"0 1\n",
+    "names and weights": b"# Undirected graph\nann,bob,2\nbob,eve,1.5,\n# a\n1,ann,3\n",
+    "integers with a point": b"# Without edges: 3 9\n1.0 2.0\n2.0 7.0\n7.0 1.0\n",
 }
 
 
@@ -151,6 +155,29 @@ def test_text(tmp_path, name):
     file.write_bytes(TEXTS[name])
     for ranks in (1, 3, 4):
         check(file, ranks)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_compressed_text(tmp_path, monkeypatch, suffix):
+    """Ranks take turns in the chunks of a file, after comments that are longer than a chunk."""
+    stream = import_module("evener.graph.formats.text_stream")
+    monkeypatch.setattr(stream, "MIN_CHUNK_BYTES", 1 << 9)
+    ends = np.random.default_rng(3).integers(0, 300, (2, 2000)) * 7 + (1 << 33)
+    graph = ev.Graph.from_edges(*ends, np.arange(2000) / 8)
+    offsets, ids = np.append(graph.offsets, [graph.m] * 200), np.append(graph.ids, np.arange(200) + (1 << 40))
+    more = ev.Graph(offsets.astype(np.uint64), graph.targets, weights=graph.weights, ids=ids, directed=True)
+    file = tmp_path / f"g.txt{suffix}"
+    ev.write(more, file)
+    check(file, 3)
+    (tmp_path / "h.txt").write_bytes(b"# a\n" + b"0 1\n" * 900 + b"2 x\n" + b"0 1\n" * 900 + b"y 0\n")
+    with (tmp_path / "h.txt").open("rb") as text, pa.output_stream(str(tmp_path / f"h.txt{suffix}")) as out:
+        out.write(text.read())
+
+    def run(_):
+        with pytest.raises(ev.FormatError, match=f"h.txt{suffix}, line 902: expected two integer"):
+            ev.partition(tmp_path / f"h.txt{suffix}", "cpu:1")
+
+    run_ranks(3, run)
 
 
 def test_text_with_options(tmp_path):
@@ -169,7 +196,9 @@ def test_text_with_options(tmp_path):
         (b"0 1\n" * 50 + b"-2 3\n" + b"0 1 7\n", r"line 51: expected a vertex id .* found a negative id"),
         (b"# Nodes: 3 Edges: 200\n" + b"0 1\n" * 50, r"line 51: expected 200 edges"),
         (b"# Ids: 0 to 6\n" + b"0 1\n" * 50 + b"0 7\n", r"expected ids below n = 7, found 7"),
-        (b"ann bob\n", r"expected integer ids, because several ranks read"),
+        (b"# Ids: 0 to 4294967295\n0 4294967295\n", r"expected at most 4,294,967,294 vertices"),
+        (b"ann bob\n" * 90 + b'ann "b o b"\n', r"line 91: expected fields without quotes and one kind"),
+        (b"ann bob\n" * 90 + b"ann bob 3\n", r"line 91: expected 2 fields"),
     ],
 )
 def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):
@@ -187,7 +216,7 @@ def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):
     ("name", "sentence"),
     [
         ("g.mtx", "Matrix Market files cannot be read in parts"),
-        ("g.txt.gz", "gzip data cannot be read in parts"),
+        ("g.e.gz", "gzip data cannot be read in parts"),
         ("none.txt", "there is no file"),
         ("rmat:33", r"expected at most 4,294,967,294 vertices \(2\^32 - 2\), found 8,589,934,592"),
     ],
@@ -199,7 +228,7 @@ def test_sources_that_ranks_cannot_read_in_parts(tmp_path, name, sentence):
 
     def run(_):
         with pytest.raises(ev.EvenerError, match=sentence):
-            ev.bfs(file)
+            ev.bfs(file, source=0)
 
     run_ranks(2, run)
 
@@ -208,8 +237,8 @@ def test_sources_that_ranks_cannot_read_in_parts(tmp_path, name, sentence):
     "options", [{}, {"directed": True, "weighted": False}, {"self_loops": "drop", "duplicates": "drop"}]
 )
 def test_containers(tmp_path, options):
-    """Containers may have custom ids, and directed or undirected rows."""
-    ends = np.random.default_rng(3).integers(0, 90, (2, 500)) * 7
+    """Containers may have ids beyond 32 bits, and directed or undirected rows."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 500)) * 7 + (1 << 33)
     for directed in (True, False):
         file = tmp_path / "g.evg"
         ev.write(ev.Graph.from_edges(*ends, np.arange(500), directed=directed), file)
@@ -217,24 +246,31 @@ def test_containers(tmp_path, options):
         check(file, 2, reading=options, directions="in", policy="high", on="cpu:1,cpu:1")
 
 
-def test_string_ids_of_a_container(tmp_path):
-    graph = ev.Graph.from_edges(list("anna"), list("xyza"), directed=False)
-    ev.write(graph, tmp_path / "g.evg")
-    distance = ev.bfs(graph, source="n")["distance"]
+@pytest.mark.parametrize("suffix", [".evg", ".parquet", ".txt"])
+def test_string_ids(tmp_path, suffix):
+    """Names of unequal lengths, with and without edges."""
+    tails = ["anna", "nora", "nora", "a", "βeta", "a-long-name"] * 9
+    graph = ev.Graph.from_edges(tails, ["xenia", "yo", "z", "anna", "a", "zz"] * 9, directed=False)
+    more = np.append(graph.offsets, graph.offsets[-1:])
+    graph = ev.Graph(more, graph.targets, ids=np.append(graph.ids, "ω"), directed=False)
+    file = str(tmp_path / f"g{suffix}")
+    ev.write(graph, file)
+    expected = ev.bfs(graph, source="nora")
 
     def run(_):
-        result = ev.bfs(str(tmp_path / "g.evg"), source="n", on="cpu:1")
-        block = result.partitioned.block
-        assert (result["distance"] == distance[block.start : block.stop]).all()
+        result = ev.bfs(file, source="nora", on="cpu:1")
+        assert (whole(result, "distance") == expected["distance"]).all()
+        assert result.top(2) == expected.top(2)
+        ev.verify(result)
 
-    check(tmp_path / "g.evg", 2)
+    check(file, 2)
     run_ranks(3, run)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".properties"])
 def test_tables_and_graphalytics(tmp_path, suffix):
-    """Graphs may have custom ids and vertices without edges, or ids 0 to n-1, directions and weights."""
-    ends = np.random.default_rng(3).integers(0, 90, (2, 300)) * 7
+    """Graphs have ids beyond 32 bits and vertices without edges, or ids 0 to n-1, directions and weights."""
+    ends = np.random.default_rng(3).integers(0, 90, (2, 300)) * 7 + (1 << 33)
     graph = ev.Graph.from_edges(*ends, directed=False, duplicates="drop")
     rows = (graph.offsets, graph.targets)
     more = np.append(graph.offsets, graph.offsets[-1])

@@ -19,7 +19,12 @@ from evener.testing.ranks import run_ranks
 from fake_elements import ApartElement, Held
 from fake_gpu import FakeGpu
 
-ARGUMENTS = {"pagerank": {"tol": 0, "max_iter": 3}, "betweenness": {"sources": [1, 2]}}
+ARGUMENTS = {
+    "pagerank": {"tol": 0, "max_iter": 3},
+    "betweenness": {"sources": [1, 2]},
+    "bfs": {"source": 0},
+    "sssp": {"source": 0},
+}
 ONE, TWO = ["cpu:1"], ["cpu:1", "cpu:1"]
 GRAPHS = {
     "directed": lambda: build(SHAPES["rmat"](), directed=True),

@@ -16,7 +16,7 @@ import evener as ev
 from evener.algorithms.registry import find
 from evener.elements import CpuElement, cpu
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of
+from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of, window_bytes
 
 HOME = import_module("evener.partition.footprint")
 
@@ -64,6 +64,16 @@ def test_edges_without_room_stay_on_the_host(directed, weights, edge_bytes):
     with pytest.raises(DeviceOutOfMemory, match="cuda:0 has room for ") as caught:
         tiers_of(own, 17, element(least - 1))
     assert (caught.value.needed, caught.value.available) == (least, least - 1)
+
+
+def test_windows_for_other_ranks():
+    """A link has two values of 8 bytes for each mirror here and there."""
+    own = ev.partition(ev.read("grid:4x6"), ["cpu:1"] * 3, policy="chunking").partitions[1]
+    above, none, below = np.diff(own.mirror_bounds).tolist()
+    assert min(above, below) > 0 == none
+    assert window_bytes(own, [0, 2]) == 16 * (above + below + 2 * own.owned)
+    assert window_bytes(own, [2]) == 16 * (below + own.owned)
+    assert window_bytes(own, []) == 0
 
 
 def test_room_for_runs_on_one_partition_is_reserved_from_the_next(monkeypatch):
@@ -216,12 +226,15 @@ def test_rows_that_are_long_enough_for_a_prefix(lengths, both):
     assert found == sum(one >= 8 * (1 + both) for one in of_all)
 
 
+SOURCE = {"bfs": {"source": 0}, "sssp": {"source": 0}}
+
+
 @pytest.mark.parametrize("algorithm", ["bfs", "pagerank", "wcc", "sssp", "betweenness"])
 def test_a_run_needs_at_least_the_declared_host_state(algorithm):
     """The graph has few edges, so a run allocates almost only its state."""
     graph = ev.Graph.from_edges([0, 1], [1, 2], [1.0, 1.0], directed=False, n=1 << 18)
     placed = ev.partition(graph, "cpu:1")
-    more = {"betweenness": {"k": 1}, "pagerank": {"weights": False}}.get(algorithm, {})
+    more = {"betweenness": {"k": 1}, "pagerank": {"weights": False}, **SOURCE}.get(algorithm, {})
     run = partial(getattr(ev, algorithm), placed, **more)
     run()  # compiles
     cpu._pool.clear()
@@ -242,6 +255,6 @@ def test_a_run_without_room_is_rejected_before_it_begins(monkeypatch, algorithm)
         monkeypatch.setattr(f"evener.system.memory.{name}", value)
     begun = []
     with pytest.raises(ev.OutOfMemoryError, match=f"^{algorithm} on a graph of 64 vertices needs") as caught:
-        getattr(ev, algorithm)(placed, progress=begun.append)
+        getattr(ev, algorithm)(placed, progress=begun.append, **SOURCE.get(algorithm, {}))
     assert (begun, caught.value.available) == ([], 511)
     assert caught.value.needed >= 8 * 64

@@ -48,7 +48,7 @@ def partitions(result):
 
 
 def test_the_same_arguments_reuse_the_placement(graph):
-    first = ev.bfs(graph, on=TWO, policy="high", alpha=0.5)
+    first = ev.bfs(graph, source=0, on=TWO, policy="high", alpha=0.5)
     second = ev.bfs(graph, source=1, on=["cpu:1", " cpu:1"], policy="high", alpha=0.5)
     assert partitions(second) is partitions(first)
     assert second["distance"].tolist() == [-1, 0, -1, 1, 2, 3]
@@ -58,38 +58,38 @@ def test_the_same_arguments_reuse_the_placement(graph):
     "other", [{"on": "cpu:1"}, {"policy": "low"}, {"alpha": 0.4}, {"gpu_memory": "1GiB"}]
 )
 def test_other_arguments_build_a_new_placement(graph, other):
-    first = ev.bfs(graph, on=TWO, policy="high", alpha=0.5)
-    second = ev.bfs(graph, **{"on": TWO, "policy": "high", "alpha": 0.5, **other})
+    first = ev.bfs(graph, source=0, on=TWO, policy="high", alpha=0.5)
+    second = ev.bfs(graph, source=0, **{"on": TWO, "policy": "high", "alpha": 0.5, **other})
     assert partitions(second) is not partitions(first)
 
 
 def test_a_placement_with_both_directions_serves_one_direction(graph):
     """BFS stores both directions, PageRank in-edges only."""
-    both = ev.bfs(graph, on=TWO)
+    both = ev.bfs(graph, source=0, on=TWO)
     assert partitions(ev.pagerank(graph, on=TWO)) is partitions(both)
     other = ev.Graph.from_edges([0, 0], [1, 2])
     in_edges = ev.pagerank(other, on=TWO)
-    assert partitions(ev.bfs(other, on=TWO)) is not partitions(in_edges)
+    assert partitions(ev.bfs(other, source=0, on=TWO)) is not partitions(in_edges)
 
 
 def test_edges_in_host_memory_are_not_shared_between_directions(graph, monkeypatch):
     monkeypatch.setattr(Partition, "host_edges", 1)
-    both = ev.bfs(graph, on=TWO)
-    assert partitions(ev.bfs(graph, on=TWO)) is partitions(both)
+    both = ev.bfs(graph, source=0, on=TWO)
+    assert partitions(ev.bfs(graph, source=0, on=TWO)) is partitions(both)
     assert partitions(ev.pagerank(graph, on=TWO)) is not partitions(both)
 
 
 def test_an_error_in_the_arguments_is_still_an_error(graph):
-    ev.bfs(graph, on=TWO)
+    ev.bfs(graph, source=0, on=TWO)
     with pytest.raises(ev.ArgumentError, match="policy"):
-        ev.bfs(graph, on=TWO, policy="best")
+        ev.bfs(graph, source=0, on=TWO, policy="best")
 
 
 def test_a_kept_placement_does_not_keep_its_graph_alive():
     gc.disable()
     try:
         graph = ev.Graph.from_edges([0, 1], [1, 2])
-        ev.bfs(graph, on=TWO)
+        ev.bfs(graph, source=0, on=TWO)
         graph = weakref.ref(graph)
         freed = graph() is None
     finally:
@@ -103,17 +103,17 @@ def test_the_old_placement_is_freed_before_the_new_one_is_built(graph, monkeypat
     monkeypatch.setattr(
         arguments, "partition", lambda *a, **k: kept.append(graph in placement_cache._kept) or build(*a, **k)
     )
-    ev.bfs(graph, on=TWO)
-    ev.bfs(graph, on="cpu:1")
+    ev.bfs(graph, source=0, on=TWO)
+    ev.bfs(graph, source=0, on="cpu:1")
     assert kept == [False, False]
     assert graph in placement_cache._kept
 
 
 def test_a_shortage_of_memory_frees_the_placement(graph):
-    first = partitions(ev.bfs(graph, on=TWO))
+    first = partitions(ev.bfs(graph, source=0, on=TWO))
     with pytest.raises(ev.OutOfMemoryError):
         memory.require(1 << 62, "a test")
-    assert partitions(ev.bfs(graph, on=TWO)) is not first
+    assert partitions(ev.bfs(graph, source=0, on=TWO)) is not first
 
 
 def test_a_placement_is_not_kept_if_it_would_leave_little_memory(graph, monkeypatch):
@@ -124,8 +124,8 @@ def test_a_placement_is_not_kept_if_it_would_leave_little_memory(graph, monkeypa
 
 
 def test_another_thread_builds_its_own_placement(graph):
-    first, found = ev.bfs(graph, on=TWO), []
-    thread = threading.Thread(target=lambda: found.append(ev.bfs(graph, on=TWO)))
+    first, found = ev.bfs(graph, source=0, on=TWO), []
+    thread = threading.Thread(target=lambda: found.append(ev.bfs(graph, source=0, on=TWO)))
     thread.start()
     thread.join()
     assert partitions(found[0]) is not partitions(first)
@@ -136,7 +136,7 @@ def test_ranks_keep_no_placement(graph):
     """All ranks must call partition together."""
 
     def run(_):
-        first, second = ev.bfs(graph, on="cpu:1"), ev.bfs(graph, on="cpu:1")
+        first, second = ev.bfs(graph, source=0, on="cpu:1"), ev.bfs(graph, source=0, on="cpu:1")
         return partitions(first) is partitions(second)
 
     assert run_ranks(2, run) == [False, False]
@@ -146,18 +146,21 @@ def test_ranks_keep_no_placement(graph):
 @pytest.mark.usefixtures("gpus")
 def test_a_placement_on_a_gpu_frees_the_kept_ones_on_gpus(graph):
     on_cpu, other = (ev.Graph.from_edges([0, 1], [1, 2]) for _ in range(2))
-    first, second = ev.wcc(graph, on="cpu:1,cuda:0", policy="high", alpha=0.5), ev.bfs(on_cpu, on=TWO)
+    first, second = (
+        ev.wcc(graph, on="cpu:1,cuda:0", policy="high", alpha=0.5),
+        ev.bfs(on_cpu, source=0, on=TWO),
+    )
     assert partitions(ev.wcc(graph, on="cpu:1,cuda:0", policy="high", alpha=0.5)) is partitions(first)
     ev.partition(other, on="cuda:0")
     assert partitions(ev.wcc(graph, on="cpu:1,cuda:0", policy="high", alpha=0.5)) is not partitions(first)
-    assert partitions(ev.bfs(on_cpu, on=TWO)) is partitions(second)
+    assert partitions(ev.bfs(on_cpu, source=0, on=TWO)) is partitions(second)
 
 
 @pytest.mark.usefixtures("gpus")
 def test_a_shortage_on_a_gpu_frees_the_placements_there_once(graph):
     on_cpu = ev.Graph.from_edges([0, 1], [1, 2])
     ev.wcc(graph, on="cpu:1,cuda:0", policy="high", alpha=0.5)
-    second = ev.bfs(on_cpu, on=TWO)
+    second = ev.bfs(on_cpu, source=0, on=TWO)
     assert memory.release_on_devices()
     assert not memory.release_on_devices()
-    assert partitions(ev.bfs(on_cpu, on=TWO)) is partitions(second)
+    assert partitions(ev.bfs(on_cpu, source=0, on=TWO)) is partitions(second)

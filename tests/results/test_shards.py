@@ -96,7 +96,7 @@ def test_a_graph_that_no_rank_has_completely(tmp_path, graph, ids):
 
 def test_a_wrong_value_on_one_rank_is_an_error_on_all(graph):
     def spoil(result, world):
-        component = result["component"]
+        component = result.gathered("component")
         if world.rank == 2:
             component[0] = 3
         with pytest.raises(VerificationError) as error:

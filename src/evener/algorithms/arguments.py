@@ -34,7 +34,7 @@ __all__ = [
     "ensure_placed",
     "given_share",
     "graph_of",
-    "number_of_source",
+    "number_of_vertex",
     "opened",
     "unsigned",
 ]
@@ -194,23 +194,18 @@ def _place(
     return placed
 
 
-def number_of_source(graph: Graph, source: Any) -> int:
-    """Return the global number of the vertex with the id `source`.
+def number_of_vertex(graph: Graph, vertex: Any, name: str) -> int:
+    """Return the global number of the vertex whose id is the argument `name`.
 
     Raises
     ------
-    ArgumentError
-        If `source` is not a single id.
     UnknownVertexError
         If the vertex is not in the graph.
     """
-    if np.ndim(source) != 0:
-        msg = f"source=: expected the id of one vertex, found {source!r}; run once for each source"
-        raise ArgumentError(msg)
     try:
-        (number,) = graph.numbers_of([source])
+        (number,) = graph.numbers_of([vertex])
     except UnknownVertexError as error:
-        msg = f"{error}; name another vertex with source="
+        msg = f"{error}; name another vertex with {name}="
         raise UnknownVertexError(msg) from None
     return int(number)
 

@@ -181,7 +181,7 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 
 
 def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
-    """Return a column in the form of a result: vertices as ids or positions, -1 for no vertex."""
+    """Return a column in the form of a result: vertices as ids, -1 or None for no vertex."""
     name, column = kind.name, table.column(kind.name)
     by_strings = kind.names_vertices and graph.has_string_ids
     if not kind.names_vertices and column.null_count:
@@ -199,12 +199,11 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
             column = column.cast(pa.float64(), safe=False)
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return values
+    if by_strings:
+        names = [None if vertex is None else str(vertex) for vertex in column.to_pylist()]
+        return np.array(names, dtype=object)
     vertices = np.full(len(column), -1, dtype=np.int64)
-    vertices[column.is_valid().to_numpy(zero_copy_only=False)] = (
-        graph.numbers_of([str(vertex) for vertex in present.to_pylist()])
-        if by_strings
-        else _as_ids(present, name, path)
-    )
+    vertices[column.is_valid().to_numpy(zero_copy_only=False)] = _as_ids(present, name, path)
     return vertices
 
 

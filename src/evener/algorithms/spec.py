@@ -35,8 +35,7 @@ class Option:
     name : str
         The argument; the option is ``--name`` with hyphens.
     type : {"int", "float", "str", "bool", "vertex", "vertices", "vertex_values"}
-        ``vertex`` and ``vertices`` are read as ids of the graph. ``vertex_values`` has no command-line
-        option.
+        ``vertex`` and ``vertices`` are read as ids of the graph, and ``vertex_values`` as numbers by id.
     help : str
         One line for ``--help``, with the default value.
     flags : tuple of str
@@ -47,6 +46,9 @@ class Option:
     changes_answer : bool, default True
         Whether the answer depends on the option. If False and a saved answer does not record the option, a
         verifier uses the default.
+    required : bool, default False
+        Whether the function has no default, as for the source of a search. The command line then uses the
+        first vertex, and says so.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Option:
     flags: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     changes_answer: bool = True
+    required: bool = False
 
 
 class StateBytes(NamedTuple):
@@ -98,6 +101,9 @@ class AlgorithmSpec:
     verify : str, optional
         ``"module:function"``. The function takes an `Answer` and raises `VerificationError` if the answer
         breaks a rule.
+    verify_in_parts : str, optional
+        ``"module:function"``. The function takes the `Result` of several ranks, each of which holds a part of
+        the graph. All ranks call it, and it raises `VerificationError` on all ranks.
     columns : tuple of Column
         The arrays of a result. `Result.top` ranks by the first array.
     options : tuple of Option
@@ -146,6 +152,7 @@ class AlgorithmSpec:
     host_state: StateBytes
     traffic: Traffic
     verify: str | None = None
+    verify_in_parts: str | None = None
     options: tuple[Option, ...] = ()
     kinds: tuple[str, ...] = ("cpu", "cuda")
     unit: str = "a run"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from evener.errors import ArgumentError, VerificationError
+from evener.errors import ArgumentError, UnknownVertexError, VerificationError
 from evener.graph.checks import is_number
 from evener.graph.csr import rows_at
 from evener.kernels.vertex import NO_VERTEX
@@ -98,9 +98,17 @@ def column(answer: Answer, name: str) -> NDArray[Any]:
 
 
 def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
-    """Return the vertices in an array of the answer as numbers 0..n-1, and NO_VERTEX for -1."""
+    """Return the vertices in an array of the answer as numbers 0..n-1, and NO_VERTEX for -1 or None."""
     graph, values = answer.graph, column(answer, name)
     rule = f"{name} contains vertices of the graph"
+    if not graph.has_integer_ids:
+        present = np.array([value is not None for value in values], dtype=bool)
+        named = np.full(graph.n, NO_VERTEX, np.uint32)
+        try:
+            named[present] = graph.numbers_of(values[present].tolist())
+        except UnknownVertexError as error:
+            fail(answer, rule, str(error))
+        return named
     if values.dtype.kind not in "iu":
         fail(answer, rule, f"expected integers, found {values.dtype}")
     numbers = np.empty(graph.n, np.uint32)
@@ -108,7 +116,7 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
         piece = values[begin : begin + PIECE]
         absent, found = piece == -1, piece
         known = absent | ((piece >= 0) & (piece < graph.n))
-        if graph.has_custom_ids and not graph.has_string_ids:
+        if graph.has_custom_ids:
             found = np.minimum(np.searchsorted(graph.ids, piece), graph.n - 1)
             known = absent | (graph.ids[found] == piece)
         if not known.all():
@@ -118,9 +126,24 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
     return numbers
 
 
-def source_number(answer: Answer) -> np.uint32:
-    """Return the number of the source vertex."""
-    return np.uint32(answer.graph.numbers_of([required_parameter(answer, "source")])[0])
+def source_numbers(answer: Answer) -> NDArray[np.uint32]:
+    """Return the distinct numbers of the source vertices, ascending."""
+    source = required_parameter(answer, "source")
+    ids = source if isinstance(source, list) else [source]
+    return np.unique(answer.graph.numbers_of(ids)).astype(np.uint32)
+
+
+def largest_distance(answer: Answer, distance: NDArray[Any]) -> float:
+    """Return the distance at which a search ended: that of the target or the cutoff; infinity without either.
+
+    `distance` is infinite for unreached vertices.
+    """
+    cutoff, target = answer.parameters.get("cutoff"), answer.parameters.get("target")
+    limit = math.inf if cutoff is None else float(finite_number(answer, "cutoff", cutoff))
+    if target is not None:
+        (number,) = answer.graph.numbers_of([target])
+        limit = min(limit, float(distance[number]))
+    return limit
 
 
 def required_parameter(answer: Answer, name: str) -> Any:

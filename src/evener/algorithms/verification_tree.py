@@ -1,4 +1,4 @@
-"""Checks that the verifiers of BFS and SSSP share: one root, reached parents, and no cycle."""
+"""Checks that the verifiers of BFS and SSSP share: sources as roots, reached parents, and no cycle."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["check_tree"]
 
 def check_tree(
     answer: Answer,
-    source: np.uint32,
+    sources: NDArray[np.uint32],
     distance: NDArray[Any],
     parent: NDArray[np.uint32],
     *,
     reached: NDArray[np.bool_],
 ) -> None:
-    """Raise VerificationError unless `parent` is a tree on the reached vertices with the source as root."""
+    """Raise VerificationError unless `parent` has trees on the reached vertices with the sources as roots."""
     ids = answer.graph.ids
-    if distance[source] != 0:
+    for source in sources[distance[sources] != 0]:
         fail(answer, "the source is at distance 0", f"vertex {ids[source]} is at {distance[source]}")
-    if parent[source] != source:
+    for source in sources[parent[sources] != sources]:
         found = "none" if parent[source] == NO_VERTEX else ids[parent[source]]
         fail(answer, "the source is its own parent", f"vertex {ids[source]} has parent {found}")
     mismatch = reached != (parent != NO_VERTEX)
@@ -47,10 +47,10 @@ def check_tree(
         detail = f"vertex {ids[v]} has distance {distance[v]}, its parent {ids[parent[v]]} has {{}}"
         fail(answer, rule, detail.format(distance[parent[v]]))
     roots = children[parent[children] == children]
-    if len(roots) > 1:
-        v = roots[roots != source][0]
+    if len(roots) > len(sources):
+        v = np.setdiff1d(roots, sources)[0]
         rule = "only the source is its own parent (rule 1)"
-        fail(answer, rule, f"vertex {ids[v]} has parent {ids[v]}, the source is {ids[source]}")
+        fail(answer, rule, f"vertex {ids[v]} has parent {ids[v]}, the source is {ids[sources[0]]}")
     v = kernels.find_cycle(parent, np.zeros(len(parent), dtype=np.uint32))
     if v != NO_VERTEX:
         rule = "parents lead to the source without a cycle (rule 1)"

@@ -16,11 +16,13 @@ from evener.algorithms.graphalytics_output import (
     read_expected,
 )
 from evener.algorithms.registry import find
+from evener.algorithms.spec import resolve
 from evener.algorithms.verification import Answer, Claim
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
+from evener.results.rows import ResultRows
 from evener.system.agreement import on_all_ranks
 
 __all__ = [
@@ -38,8 +40,9 @@ __all__ = [
 def verify(result: Answer) -> None:
     """Verify an answer.
 
-    With the result of several ranks, this is a collective operation and must be called by all ranks. Rank 0
-    gathers and verifies the answer.
+    With the result of several ranks, this is a collective operation and must be called by all ranks. If no
+    rank holds the whole graph, each rank checks its own edges. Otherwise rank 0 gathers and verifies the
+    answer.
 
     Parameters
     ----------
@@ -72,13 +75,20 @@ def verify(result: Answer) -> None:
         if not isinstance(found := getattr(result, name), Mapping):
             msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
             raise ArgumentError(msg)
-    if isinstance(result, Result) and result.world.size > 1:
+    if isinstance(result, ResultRows):
+        for row in result.rows:
+            verify(row)
+    elif isinstance(result, Result) and result.world.size > 1:
         if isinstance(result.graph, DistributedGraph):
-            msg = (
-                f"verify: expected a graph that rank 0 holds, found a graph in parts on {result.world.size} "
-                "ranks; read it on every rank with evener.read"
-            )
-            raise ArgumentError(msg)
+            if (path := find(result.algorithm).verify_in_parts) is None:
+                msg = (
+                    f"verify: expected a graph that rank 0 holds, because {result.algorithm} has no "
+                    f"verify_in_parts=, found a graph in parts on {result.world.size} ranks; read it on "
+                    "every rank with evener.read"
+                )
+                raise ArgumentError(msg)
+            resolve(path)(result)
+            return
         whole = result.gather()
         on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
     else:

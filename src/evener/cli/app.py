@@ -24,6 +24,7 @@ from evener.cli.options import (
     placement_options,
     read_options,
     takes,
+    with_default_source,
     with_vertices,
 )
 from evener.cli.output import say
@@ -157,11 +158,12 @@ def run(
     on_all_ranks(world, check)
     place = runs.with_elements(place)
     with job.shown():
-        in_parts = None if verify else spec.directions  # rank 0 needs the whole graph to verify
+        in_parts = runs.directions_in_parts(spec, verify=verify)
         opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
-        result = measured(job, spec, placed, {**arguments, **checkpoints})
+        chosen = with_default_source(spec, opened, arguments)
+        result = measured(job, spec, placed, {**chosen, **checkpoints})
         notes.note_isolated_source(spec, result, arguments)
         if verify:
             runs.check_answer(job, result)
@@ -212,10 +214,12 @@ def verify(
         refuse_ranks("verify with a table of results")
     place = runs.with_elements(place)
     with job.shown():
-        opened, placed, place = runs.open_placed(job, graph, read_options(given), place)
+        in_parts = runs.directions_in_parts(spec, verify=True)
+        opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
         answer: Answer
         if results is None:
-            answer = runs.compute(job, spec, placed, {**with_vertices(spec, opened, arguments), **place})
+            chosen = with_default_source(spec, opened, with_vertices(spec, opened, arguments))
+            answer = runs.compute(job, spec, placed, {**chosen, **place})
         else:
             from evener.algorithms.saved_answer import load_claim
 

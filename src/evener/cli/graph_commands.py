@@ -200,7 +200,7 @@ def _describe_file(graph: Graph, path: str) -> dict[str, Any]:
         "directed": graph.directed,
         "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
         "omitted_vertices": omitted_vertices,
-        "omitted_ids": graph.has_custom_ids and not kind.stores_ids,
+        "omitted_ids": graph.has_custom_ids and not kind.keeps_ids_of(graph),
         "omitted_direction": not graph.directed and not kind.stores_direction,
     }
 

@@ -6,11 +6,14 @@ import csv
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
+import numpy as np
 import typer
 
 from evener.errors import ArgumentError
+from evener.graph.checks import is_number
 from evener.partition.policy import policy_names
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ __all__ = [
     "placement_options",
     "read_options",
     "takes",
+    "with_default_source",
     "with_vertices",
 ]
 
@@ -98,17 +102,18 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
     ],
 }
 _TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
+# Types of options that may be repeated.
+_REPEATED = ("vertices", "vertex_values")
 
 
 def own_options(spec: AlgorithmSpec) -> dict[str, Any]:
     """Return the options of an algorithm as annotations for `takes`; None is their default."""
     return {
         option.name: Annotated[
-            _TYPES.get(option.type, str) | None,
+            list[str] | None if option.type in _REPEATED else _TYPES.get(option.type, str) | None,
             typer.Option(*option.flags, help=option.help, rich_help_panel=_OWN),
         ]
         for option in spec.options
-        if option.type != "vertex_values"
     }
 
 
@@ -156,17 +161,29 @@ def placement_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def given_options(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of an algorithm that were given."""
-    return {one.name: given[one.name] for one in spec.options if given.get(one.name) is not None}
+    # An option that may be repeated is an empty list if it is not given.
+    return {one.name: given[one.name] for one in spec.options if given.get(one.name) not in (None, [])}
 
 
 def with_vertices(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments with vertex options read as ids of the graph."""
-    readers = {"vertex": vertex, "vertices": vertices}
+    """Return the arguments with vertex options read as ids of the graph, or as numbers by id."""
+    readers: dict[str, Callable[..., Any]] = {
+        "vertex": vertex,
+        "vertices": vertices,
+        "vertex_values": vertex_values,
+    }
     found = dict(arguments)
     for option in spec.options:
         if option.name in found and option.type in readers:
             found[option.name] = readers[option.type](graph, found[option.name], option=flag(option.name))
     return found
+
+
+def with_default_source(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the first vertex for a required option that is missing."""
+    missing = [one.name for one in spec.options if one.required and one.name not in arguments]
+    first = graph.ids_of(np.arange(min(1, graph.n))).tolist() if missing else []
+    return {**arguments, **dict.fromkeys(missing, first[0])} if first else dict(arguments)
 
 
 def vertex(graph: Graph, word: str, *, option: str) -> int | str:
@@ -180,13 +197,56 @@ def vertex(graph: Graph, word: str, *, option: str) -> int | str:
         raise ArgumentError(msg) from None
 
 
-def vertices(graph: Graph, words: str, *, option: str) -> list[int | str]:
-    """Read vertex ids separated by commas, the value of `option`. An id in double quotes may hold commas."""
-    named = [vertex(graph, word, option=option) for word in _words(words, option=option) if word]
-    if not named:
-        msg = f"{option}: expected vertex ids separated by commas, found {words!r}; omit it for all vertices"
+def vertices(graph: Graph, values: list[str], *, option: str) -> list[int | str]:
+    """Read the values of `option`: ids separated by commas. An id in double quotes may hold commas."""
+    words = [word for value in values for word in _words(value, option=option) if word]
+    if not words:
+        found = f"found {values[0]!r}; name at least one vertex"
+        msg = f"{option}: expected vertex ids separated by commas, {found}"
         raise ArgumentError(msg)
-    return named
+    return [vertex(graph, word, option=option) for word in words]
+
+
+def vertex_values(graph: Graph, values: list[str], *, option: str) -> dict[Any, float]:
+    """Read the values of `option`: ``ID`` or ``ID=NUMBER``, separated by commas, or the name of a table.
+
+    An id alone has the number 1. A table has a column ``vertex`` and one of numbers.
+    """
+    from evener.results.table import SUFFIXES
+
+    if len(values) == 1 and Path(values[0]).suffix.lower() in SUFFIXES and Path(values[0]).exists():
+        return _values_of_table(graph, Path(values[0]), option=option)
+    found: dict[Any, float] = {}
+    for word in (word for value in values for word in _words(value, option=option) if word):
+        name, _, number = word.rpartition("=")
+        try:
+            value = float(number) if name else None
+        except ValueError:  # an id with "="
+            value = None
+        name, value = (word, 1.0) if value is None else (name.strip(), value)
+        one = vertex(graph, name, option=option)
+        if one in found:
+            msg = f"{option}: expected each vertex once, found {name!r} again"
+            raise ArgumentError(msg)
+        found[one] = value
+    return found
+
+
+def _values_of_table(graph: Graph, path: Path, *, option: str) -> dict[Any, float]:
+    from evener.results.table import read_table
+
+    table = read_table(path, strings=("vertex",) if graph.has_string_ids else ())
+    others = [name for name in table.column_names if name != "vertex"]
+    if len(others) != 1 or len(table.column_names) != 2:
+        found = ", ".join(table.column_names)
+        msg = f"{option} {path}: expected a column 'vertex' and one column of numbers, found {found}"
+        raise ArgumentError(msg)
+    vertices, numbers = (table.column(name).to_pylist() for name in ("vertex", others[0]))
+    by_id = dict(zip(vertices, numbers, strict=True))
+    if len(by_id) != len(vertices) or not all(map(is_number, numbers)):
+        msg = f"{option} {path}: expected each vertex once, with a number"
+        raise ArgumentError(msg)
+    return by_id
 
 
 def _words(value: str, *, option: str) -> list[str]:

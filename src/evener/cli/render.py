@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.spec import AlgorithmSpec, resolve
+from evener.cli.options import flag
 from evener.cli.output import printable, say
 from evener.results.report.explain import (
     compile_sentence,
@@ -148,7 +149,7 @@ def _source(spec: AlgorithmSpec, result: Result, given: Mapping[str, Any]) -> st
         return "all vertices"
     if isinstance(source, list):
         return str(source[0]) if len(source) == 1 else f"{len(source):,} vertices"
-    return str(source) if name in given else f"{source} (default)"
+    return str(source) if name in given else f"{source} (default; name another with {flag(str(name))})"
 
 
 def _outcome(spec: AlgorithmSpec, result: Result) -> str:

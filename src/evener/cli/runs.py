@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.verify import verify
 from evener.cli.options import flag
 from evener.engine.checkpoints.request import Checkpoint
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.formats import read
 from evener.partition.distributed.read import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
@@ -30,6 +31,7 @@ __all__ = [
     "checkpoint_arguments",
     "compute",
     "compute_metered",
+    "directions_in_parts",
     "open_graph",
     "open_placed",
     "with_elements",
@@ -45,6 +47,11 @@ def open_graph(
     """
     job.stage(f"reading {name}")
     return read(name, **(how or {})) if in_parts is None else read_graph(name, in_parts, **(how or {}))
+
+
+def directions_in_parts(spec: AlgorithmSpec, *, verify: bool) -> str | None:
+    """Return the directions for which ranks read parts of a graph; None if rank 0 needs the whole graph."""
+    return None if verify and spec.verify_in_parts is None else spec.directions
 
 
 def open_placed(
@@ -143,4 +150,6 @@ def compute_metered(
 def check_answer(job: Job, answer: Answer) -> None:
     """Verify an answer; raise the exceptions of `evener.verify`."""
     job.stage(f"verifying {answer.algorithm}")
-    verify(answer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the scope of the verification says it
+        verify(answer)

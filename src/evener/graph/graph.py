@@ -11,18 +11,16 @@ from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
 from evener.graph.checks import check_directed, type_name
-from evener.graph.lookup import vertex_numbers
+from evener.graph.lookup import GraphIds
 from evener.graph.views import GraphViews
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Graph"]
 
 
-class Graph(GraphViews):
+class Graph(GraphViews, GraphIds):
     """An immutable graph in compressed sparse rows, with ascending targets in each row.
 
     Vertices have the numbers ``0..n-1``, and `ids` holds the caller's id of each vertex. An undirected graph
@@ -197,12 +195,13 @@ class Graph(GraphViews):
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str | None = "weight") -> Graph:
-        """Return the graph of a NetworkX graph, with its nodes in ascending order.
+        """Return the graph of a NetworkX graph.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            A graph whose nodes are all non-negative integers or all strings. Nodes without edges stay.
+            A graph with any nodes. Vertices are in ascending order if all nodes are non-negative integers or
+            all are strings, else in the order of the graph. Nodes without edges stay.
         weight : str or None, default "weight"
             The edge attribute that holds the weight; an edge without it has weight 1. The graph has no
             weights with None, or with "weight" if no edge has the attribute.
@@ -214,7 +213,7 @@ class Graph(GraphViews):
         Raises
         ------
         ArgumentError
-            If the object is not a NetworkX graph, a node has another type, or no edge has the attribute.
+            If the object is not a NetworkX graph, or no edge has the attribute.
 
         Examples
         --------
@@ -222,6 +221,8 @@ class Graph(GraphViews):
         >>> g = ev.Graph.from_networkx(nx.path_graph(["b", "a", "c"]))
         >>> g.ids.tolist(), g.offsets.tolist(), g.targets.tolist()
         (['a', 'b', 'c'], [0, 2, 3, 4], [1, 2, 0, 0])
+        >>> ev.Graph.from_networkx(nx.grid_2d_graph(2, 2)).neighbors((0, 0)).tolist()
+        [(0, 1), (1, 0)]
         """
         from evener.graph.networkx import edges_from_networkx
 
@@ -330,19 +331,9 @@ class Graph(GraphViews):
         arrays = (stored.offsets, stored.targets, stored.weights, self._ids)
         return sum(a.nbytes for a in arrays if a is not None)
 
-    @property
-    def has_custom_ids(self) -> bool:
-        """True if the graph stores ids of its own; False if the ids are ``0..n-1``."""
-        return self._ids is not None
-
-    @property
-    def has_string_ids(self) -> bool:
-        """True if the ids are strings; results then hold vertex numbers instead of ids."""
-        return self._ids is not None and self._ids.dtype.kind in "UO"
-
     @cached_property
     def ids(self) -> NDArray[Any]:
-        """The caller's id of each vertex, ascending, shape (n,)."""
+        """The caller's id of each vertex, shape (n,); integers and strings are ascending."""
         return self._ids if self._ids is not None else read_only(np.arange(self.n, dtype=np.int64))
 
     def out_degree(self) -> NDArray[np.uint64]:
@@ -372,17 +363,6 @@ class Graph(GraphViews):
             return self
         rows = csr.transpose(self.offsets, self.targets, self.weights)
         return Graph(*rows[:2], weights=rows.weights, ids=self._ids, directed=True, validate=False)
-
-    def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
-        """Return the vertex numbers ``0..n-1`` of ids, which are integers or strings as in the graph.
-
-        An unknown id, or an id of another type, raises `UnknownVertexError`. The message names the id.
-        """
-        return vertex_numbers(self, ids)
-
-    def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Return the ids of vertices, given their numbers."""
-        return np.asarray(self.ids[numbers])
 
     @property
     def summary(self) -> str:

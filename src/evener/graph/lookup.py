@@ -1,9 +1,10 @@
-"""Look up vertex numbers by id."""
+"""The ids of vertices: their kind, and the numbers of vertices by id."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +16,58 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["as_ids", "vertex_numbers"]
+__all__ = ["GraphIds", "as_ids", "vertex_numbers"]
+
+
+class GraphIds:
+    """The methods of a `Graph` for the ids of its vertices."""
+
+    _ids: NDArray[Any] | None
+
+    @property
+    def has_custom_ids(self) -> bool:
+        """True if the graph stores ids of its own; False if the ids are ``0..n-1``."""
+        return self._ids is not None
+
+    @property
+    def has_integer_ids(self) -> bool:
+        """True if the ids are integers."""
+        return self._ids is None or self._ids.dtype.kind not in "UO"
+
+    @property
+    def has_string_ids(self) -> bool:
+        """True if the ids are strings."""
+        return not self.has_integer_ids and not self.has_object_ids
+
+    @cached_property
+    def has_object_ids(self) -> bool:
+        """True if the ids are any hashable objects, such as the nodes of a NetworkX graph, in any order."""
+        ids = self._ids
+        return ids is not None and ids.dtype.kind == "O" and not all(isinstance(one, str) for one in ids)
+
+    @cached_property
+    def _number_of_object(self) -> dict[Any, int]:
+        """The number of each vertex by its id, if the ids are any objects."""
+        return {one: number for number, one in enumerate(cast("Graph", self).ids)}
+
+    def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
+        """Return the vertex numbers ``0..n-1`` of ids, which have the type of the graph's ids.
+
+        An unknown id, or an id of another type, raises `UnknownVertexError`. The message names the id.
+        """
+        return vertex_numbers(cast("Graph", self), ids)
+
+    def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return the ids of vertices, given their numbers."""
+        return np.asarray(cast("Graph", self).ids[numbers])
+
+    def _numbers_of_objects(self, given: Any) -> NDArray[np.int64]:
+        numbers = []
+        for one in given:
+            if not isinstance(one, Hashable) or one not in self._number_of_object:
+                raise _unknown(cast("Graph", self), repr(one))
+            numbers.append(self._number_of_object[one])
+        return np.array(numbers, np.int64)
 
 
 def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
@@ -36,6 +88,8 @@ def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np
     UnknownVertexError
         If an id is not in the graph or has another type. The message names the first unknown id.
     """
+    if graph.has_object_ids:
+        return graph._numbers_of_objects(given)  # noqa: SLF001 - the same file
     array = as_ids(graph, given)
     if len(array) == 0:
         return np.empty(0, dtype=np.int64)
@@ -89,5 +143,6 @@ def _wrong_type(graph: Graph, other: Any) -> UnknownVertexError:
 
 
 def _unknown(graph: Graph, missing: Any) -> UnknownVertexError:
-    span = f"its ids run from {graph.ids[0]} to {graph.ids[-1]}" if graph.n else "it has no vertices"
+    verb = "are" if graph.has_object_ids else "run from"
+    span = f"its ids {verb} {graph.ids[0]!s} to {graph.ids[-1]!s}" if graph.n else "it has no vertices"
     return UnknownVertexError(f"vertex {missing} is not in the graph ({graph.n} vertices; {span})")

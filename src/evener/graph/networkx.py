@@ -23,7 +23,7 @@ class NumberedEdges(NamedTuple):
     src, dst : ndarray of uint32, shape (edges,)
     weights : ndarray, shape (edges,), or None
     ids : ndarray, shape (n,), or None
-        Ascending; None if the ids are ``0..n-1``.
+        Ascending, or any objects in the order of the graph; None if the ids are ``0..n-1``.
     """
 
     src: NDArray[np.uint32]
@@ -33,7 +33,9 @@ class NumberedEdges(NamedTuple):
 
 
 def edges_from_networkx(graph: Any, weight: str | None) -> NumberedEdges:
-    """Return the edges of a NetworkX graph, each once, with nodes numbered in ascending order.
+    """Return the edges of a NetworkX graph, each once.
+
+    Nodes are numbered in ascending order if all are non-negative integers or all are strings.
 
     Parameters
     ----------
@@ -44,27 +46,24 @@ def edges_from_networkx(graph: Any, weight: str | None) -> NumberedEdges:
     Raises
     ------
     ArgumentError
-        If the object is not a NetworkX graph, or its nodes are not all non-negative integers or all strings.
-        Also if no edge has the attribute, unless the attribute is "weight".
+        If the object is not a NetworkX graph, or no edge has an attribute other than "weight".
     """
     if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
         msg = f"graph: expected a NetworkX graph, found {type(graph).__name__}"
         raise ArgumentError(msg)
     nodes = list(graph)
     strings = all(isinstance(node, str) for node in nodes)
-    if not strings and not all(_is_id(node) for node in nodes):
-        msg = (
-            "graph: expected nodes that are all non-negative integers or all strings; rename them with "
-            "networkx.relabel_nodes"
-        )
-        raise ArgumentError(msg)
-    nodes.sort()
+    integers = all(_is_id(node) for node in nodes)
+    if strings or integers:
+        nodes.sort()
     number = {node: i for i, node in enumerate(nodes)}
     ends = np.array([(number[u], number[v]) for u, v in graph.edges()], dtype=np.uint32).reshape(-1, 2)
-    custom_ids = nodes != list(range(len(nodes)))
     ids = None
-    if custom_ids:
-        ids = string_array(nodes) if strings else np.array(nodes, dtype=np.int64)
+    if not integers:
+        # One by one, because np.array would make a matrix of tuples.
+        ids = string_array(nodes) if strings else np.fromiter(nodes, dtype=object, count=len(nodes))
+    elif nodes != list(range(len(nodes))):
+        ids = np.array(nodes, dtype=np.int64)
     return NumberedEdges(ends[:, 0], ends[:, 1], _weights(graph, weight), ids)
 
 

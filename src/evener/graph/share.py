@@ -44,6 +44,8 @@ class EdgeIds:
     weights : ndarray, shape (edges,), or None
     vertices : ndarray of int64, optional
         Ids of vertices with or without edges.
+    names : ndarray of str, optional
+        Strings that are the ids: distinct and ascending. Tails and heads are then positions in `names`.
     listed : bool
         Whether `vertices` of all ranks lists all vertices, so that edges must not name others.
     n : int, optional
@@ -56,6 +58,7 @@ class EdgeIds:
     dst: NDArray[Any]
     weights: NDArray[Any] | None
     vertices: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    names: NDArray[Any] | None = None
     listed: bool = False
     n: int | None = None
     path: Path | None = None

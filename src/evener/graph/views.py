@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["EdgeList", "GraphViews", "html_table"]
+__all__ = ["EdgeList", "GraphViews", "html_table", "id_column"]
 
 
 class EdgeList(NamedTuple):
@@ -43,8 +43,10 @@ class EdgeList(NamedTuple):
 class GraphViews:
     """The methods of a `Graph` that show its edges by id. They read the out-edges."""
 
-    def neighbors(self, vertex: int | str) -> NDArray[Any]:
-        """Return the ids of the heads of a vertex's out-edges, ascending; repeated edges give repeated ids.
+    def neighbors(self, vertex: Any) -> NDArray[Any]:
+        """Return the ids of the heads of a vertex's out-edges, in the order of `ids`.
+
+        Repeated edges give repeated ids.
 
         Examples
         --------
@@ -56,7 +58,7 @@ class GraphViews:
         (number,) = graph.numbers_of([vertex])
         return graph.ids_of(_row(graph, number))
 
-    def degree(self, vertex: int | str) -> int:
+    def degree(self, vertex: Any) -> int:
         """Return the number of edges at a vertex: in-edges and out-edges. A self-loop counts twice.
 
         For all vertices at once, see `out_degree` and `in_degree`.
@@ -175,12 +177,15 @@ class GraphViews:
         return found
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table of `edges`, with the columns source, target and, with weights, weight."""
+        """Return an Arrow table of `edges`, with the columns source, target and, with weights, weight.
+
+        Ids that are neither integers nor strings, such as tuples, become text, their `repr`.
+        """
         import pyarrow as pa
 
-        kind = pa.string() if cast("Graph", self).has_string_ids else None
+        graph = cast("Graph", self)
         source, target, weight = self.edges()
-        columns = {"source": pa.array(source, kind), "target": pa.array(target, kind)}
+        columns = {"source": id_column(graph, source), "target": id_column(graph, target)}
         return pa.table(columns if weight is None else columns | {"weight": pa.array(weight)})
 
     def to_pandas(self) -> pd.DataFrame:
@@ -224,6 +229,18 @@ class GraphViews:
             ("graph", "vertices", "stored edges", "weights", "ids"),
             [(kind, f"{graph.n:,}", f"{graph.m:,}", weights, _id_range(graph))],
         )
+
+
+def id_column(graph: Graph, ids: NDArray[Any]) -> pa.Array:
+    """Return ids as an Arrow array, with a null for -1 or None; other objects as text."""
+    import pyarrow as pa
+
+    if graph.has_integer_ids:
+        return pa.array(ids, mask=ids < 0)
+    if graph.has_string_ids:
+        return pa.array(ids, pa.string())
+    texts = [one if one is None or isinstance(one, str) else repr(one) for one in ids]
+    return pa.array(texts, pa.string())
 
 
 def _row(graph: Graph, number: int) -> NDArray[np.uint32]:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from evener.system.world import World
 
-__all__ = ["BlockExchange"]
+__all__ = ["BlockExchange", "combine_in_rounds", "fetch_in_rounds"]
+
+# Vertices that all ranks together ask one rank for, in one round.
+_PER_ROUND = 1 << 20
 
 
 class BlockExchange:
@@ -49,6 +54,14 @@ class BlockExchange:
         values[self._order] = np.concatenate(answers)
         return values
 
+    def combine(self, values: NDArray[Any], block: NDArray[Any], operation: np.ufunc) -> None:
+        """Combine the values of this rank's block with a value for each vertex that a rank lists.
+
+        This is a collective operation; all ranks must call it. Several ranks may list the same vertex.
+        """
+        received = self._world.alltoall(np.split(values[self._order], self._cuts))
+        operation.at(block, self._places, np.concatenate(received))
+
     def deliver(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values of this rank's block, given the value of each vertex that this rank lists.
 
@@ -58,3 +71,45 @@ class BlockExchange:
         block = np.empty(self._length, values.dtype)
         block[self._places] = np.concatenate(received)
         return block
+
+
+def fetch_in_rounds(
+    world: World, bounds: NDArray[np.int64], numbers: NDArray[Any], blocks: Sequence[NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Return the values of vertices in several blocks of values; a round carries some of the vertices.
+
+    This is a collective operation; all ranks must call it. The arguments are as for `BlockExchange` and its
+    method `fetch`. A rank whose block has many of the vertices needs memory for one round only.
+    """
+    found = [np.empty(len(numbers), block.dtype) for block in blocks]
+    for own, exchange in _rounds(world, bounds, numbers):
+        for values, block in zip(found, blocks, strict=True):
+            values[own] = exchange.fetch(block)
+    return found
+
+
+def combine_in_rounds(
+    world: World,
+    bounds: NDArray[np.int64],
+    numbers: NDArray[Any],
+    values: NDArray[Any],
+    block: NDArray[Any],
+    operation: np.ufunc,
+) -> None:
+    """Combine the values of this rank's block with values of vertices, as `BlockExchange.combine` in rounds.
+
+    This is a collective operation; all ranks must call it.
+    """
+    for own, exchange in _rounds(world, bounds, numbers):
+        exchange.combine(values[own], block, operation)
+
+
+def _rounds(
+    world: World, bounds: NDArray[np.int64], numbers: NDArray[Any]
+) -> Iterator[tuple[slice, BlockExchange]]:
+    """Yield the vertices of each round, and their exchange. All ranks must exhaust the iterator."""
+    rounds = world.allreduce(-(-len(numbers) * world.size // _PER_ROUND), "max")
+    for start in range(rounds):
+        # Each round takes vertices of all blocks, so that all ranks have work.
+        own = slice(start, None, rounds)
+        yield own, BlockExchange(world, bounds, numbers[own])

@@ -28,7 +28,7 @@ from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, most_edges
 from evener.partition.shared_gpus import note_shared_gpus
 from evener.system.agreement import check_equal
-from evener.system.memory import parse_bytes, require, translate_errors
+from evener.system.memory import parse_bytes, require, return_freed, translate_errors
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -252,8 +252,11 @@ def _build_own(
 ) -> _Placed:
     """Return the partitions and routes of this rank, the numbering, and the sums of weights, if known."""
     first = ranks.index(graph.world.rank)
+    return_freed()
     owned = send_rows(graph, numbers, ranks)
+    return_freed()
     built, numbering = build_own_partitions(graph, numbers, owned, ranks)
+    return_freed()
     strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
     del owned
     both = directions == "both"

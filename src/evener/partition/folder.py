@@ -41,6 +41,7 @@ from evener.partition.partition import (
 )
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import place_partitions
+from evener.partition.upload import edges_on_host
 from evener.system.files import atomic_write_folder
 from evener.system.memory import parse_bytes, require, translate_errors
 from evener.system.world import current_world
@@ -245,16 +246,9 @@ def _arrays_of(pg: PartitionedGraph) -> Iterator[tuple[str, NDArray[Any]]]:
         directions = _directions(pg.graph.directed, pg.directions)
         for direction, edges in zip(directions, partition.directions, strict=True):
             yield f"{p}.{direction}.offsets", element.download(edges.offsets)
-            yield f"{p}.{direction}.targets", _edges_on_host(edges.targets, element)
+            yield f"{p}.{direction}.targets", edges_on_host(edges.targets, element)
             if edges.weights is not None:
-                yield f"{p}.{direction}.weights", _edges_on_host(edges.weights, element)
-
-
-def _edges_on_host(array: Any, element: Element) -> NDArray[Any]:
-    if not hasattr(array, "host_part"):
-        return element.download(array)
-    on_device = element.download(array.device_part)
-    return np.concatenate([array.host_part, on_device]) if len(array.host_part) else on_device
+                yield f"{p}.{direction}.weights", edges_on_host(edges.weights, element)
 
 
 def _directions(directed: bool, directions: str) -> tuple[str, ...]:  # noqa: FBT001 - one of two facts

@@ -15,7 +15,7 @@ from evener.errors import DeviceOutOfMemory
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ __all__ = [
     "tiers_of",
     "too_large",
     "whole_rows",
+    "window_bytes",
 ]
 
 # Edges in the prefix of a row, and edges per stored direction of the shortest row with a prefix.
@@ -52,6 +53,8 @@ STATE_BYTES = (32, 20)
 _NAME_BYTES, _DEGREE_BYTES, _OFFSET_BYTES = 4, 4, 8
 # Bytes per vertex of a message: a value, a position, a listed value and a flag.
 _MESSAGE_BYTES = 8 + 4 + 8 + 1
+# Bytes per vertex of a message in the two windows of a link to a GPU of another rank.
+_WINDOW_BYTES = 2 * 8
 # Bytes per mirror that an owner needs to place listed values before the reduction.
 _PLACED_BYTES = 8
 # Bytes of a route at the owner: the index per mirror, and bitmap with rank per vertex.
@@ -81,6 +84,19 @@ def bytes_excluding_edges(owned: int, mirrors: int, elsewhere: int, edges: int, 
     messages = (mirrors + elsewhere) * _MESSAGE_BYTES + elsewhere * _PLACED_BYTES
     lookups = elsewhere * _INDEX_BYTES + owned * _BITMAP_BYTES if elsewhere else 0
     return int(arrays + state + messages + lookups + edges * _PIECES_BYTES)
+
+
+def window_bytes(partition: Partition, others: Sequence[int]) -> int:
+    """Return an upper bound of the bytes that a GPU keeps for links to partitions on other ranks.
+
+    Parameters
+    ----------
+    partition : Partition
+    others : sequence of int
+        The partitions of other ranks, each of which may mirror all owned vertices.
+    """
+    mirrors = int(np.diff(partition.mirror_bounds)[list(others)].sum())
+    return _WINDOW_BYTES * (mirrors + partition.owned * len(others))
 
 
 def run_bytes(partition: Partition, elsewhere: int) -> int:

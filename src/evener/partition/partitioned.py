@@ -162,8 +162,8 @@ class PartitionedGraph:
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are local numbers of vertices, as the ids of these vertices.
 
-        String ids become positions in ``graph.ids``. No vertex becomes -1. This is a collective operation;
-        all ranks must call it.
+        Ids that are not integers become positions in ``graph.ids``. No vertex becomes -1. This is a
+        collective operation; all ranks must call it.
 
         Raises
         ------
@@ -184,8 +184,8 @@ class PartitionedGraph:
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are global numbers of vertices, as the ids of these vertices.
 
-        With string ids, the numbers do not change. No vertex becomes -1. This is a collective operation; all
-        ranks must call it.
+        With ids that are not integers, the numbers do not change. No vertex becomes -1. This is a collective
+        operation; all ranks must call it.
 
         Raises
         ------
@@ -234,11 +234,11 @@ class PartitionedGraph:
             yield np.where(absent, NO_VERTEX, vertices.take(local, mode="clip"))
 
     def _ids_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return the ids of vertices, or their numbers if ids are strings; -1 for no vertex."""
+        """Return the ids of vertices, or their numbers if ids are not integers; -1 for no vertex."""
         absent = numbers == NO_VERTEX
         _check_numbers(int((~absent & (numbers >= self.graph.n)).sum()), self.graph.n, "the graph's numbers")
         known = np.where(absent, 0, numbers).astype(np.int64)
-        return np.where(absent, -1, known if self.graph.has_string_ids else self.graph.ids_of(known))
+        return np.where(absent, -1, self.graph.ids_of(known) if self.graph.has_integer_ids else known)
 
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array with a value for each vertex of the graph."""
@@ -280,8 +280,8 @@ class PartitionedGraph:
 
 
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:
-    """Return custom integer ids, or an empty array if the ids are vertex numbers or strings."""
-    own = graph.has_custom_ids and not graph.has_string_ids
+    """Return custom integer ids, or an empty array if results have vertex numbers."""
+    own = graph.has_custom_ids and graph.has_integer_ids
     ids = graph.ids if own else np.empty(0, dtype=np.int64)
     ids.flags.writeable = False  # one argument type for the kernel
     return ids

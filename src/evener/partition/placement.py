@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.partition.footprint import run_bytes, tiers_of
+from evener.partition.footprint import run_bytes, tiers_of, window_bytes
 from evener.partition.route import Route, routes_of, upload_route
 from evener.partition.upload import upload_partition
 
@@ -63,6 +63,7 @@ def place_partitions(
     routes: list[Route] = []
     taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
     promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
+    others = [q for q, rank in enumerate(ranks) if rank != world.rank]
     for p, element in enumerate(elements, first):
         # Each partition that is not built here yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
@@ -78,6 +79,7 @@ def place_partitions(
             built = build(p)
             if element.kind != "cpu":
                 check_row_lengths(_longest_row(built), element)
+                promised[memory] += window_bytes(built, others)
             own_routes = routes_of(built, numbering)
             tiers = tiers_of(
                 *(built, elsewhere, element),

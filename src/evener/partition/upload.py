@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition
 
-__all__ = ["upload_partition"]
+__all__ = ["edges_on_host", "upload_partition"]
 
 # The number of edges in host memory is a multiple of this: a cache line of a GPU.
 _EDGES_TOGETHER = 32
 # Edges per write. With the rest of its last block, a write fits a power of two, as page-locked memory does.
 _EDGES_WRITTEN = (1 << 25) - EDGES_PER_BLOCK
-# Edges per write to a CPU: enough for many threads. The sort of rows needs a buffer of this length.
-_EDGES_WRITTEN_TO_CPU = 1 << 22
+# Edges per write to a CPU are an eighth of its edges within these limits. The sort of rows needs a buffer of
+# this length.
+_LEAST_WRITTEN_TO_CPU, _MOST_WRITTEN_TO_CPU = 1 << 18, 1 << 22
 
 
 def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
@@ -79,6 +80,14 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
     )
 
 
+def edges_on_host(array: Any, element: Element) -> NDArray[Any]:
+    """Return the targets or weights of a placed partition in host memory."""
+    if not hasattr(array, "host_part"):
+        return element.download(array)
+    on_device = element.download(array.device_part)
+    return np.concatenate([array.host_part, on_device]) if len(array.host_part) else on_device
+
+
 def _constant(array: Any) -> Any:
     """Return a read-only view of a host array, as mapped arrays are: Numba compiles each kernel once."""
     if not isinstance(array, np.ndarray):
@@ -107,7 +116,9 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
         position = rank.take(position, mode="clip")  # undefined for vertices that the rows do not need
     given = read_only(none if graph.weights is None else _bits(graph.weights))
     ends = edges.bounds[edges.blocks]
-    step = min(_EDGES_WRITTEN, _EDGES_WRITTEN_TO_CPU) if element.kind == "cpu" else _EDGES_WRITTEN
+    step = _EDGES_WRITTEN
+    if element.kind == "cpu":
+        step = min(step, _MOST_WRITTEN_TO_CPU, max(_LEAST_WRITTEN_TO_CPU, len(edges) >> 3))
     steps = np.arange(0, len(edges), step, dtype=np.uint64)
     cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
     longest = int(np.diff(ends[cuts]).max(initial=0))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import number_of_source
+from evener.algorithms.arguments import number_of_vertex
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def neighborhood_size(value: NDArray[np.int64]) -> float:
 def _at_source(graph: Graph, source: Any, value: float, others: float) -> Any:
     """Return `value` at the source, and `others` at all other vertices."""
     values = np.full(graph.n, others)
-    values[number_of_source(graph, source)] = value
+    values[number_of_vertex(graph, source, "source")] = value
     return values
 
 

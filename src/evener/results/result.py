@@ -34,8 +34,8 @@ class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
     """The result of a run: a mapping from a name to an array with one value per vertex.
 
     The arrays are in the order of `ids`. An array is gathered from the partitions on its first use. Vertices
-    inside arrays (the parents of a search, the names of components) are the graph's ids. If the ids are
-    strings, the vertices are positions in ``graph.ids``. -1 means "no vertex".
+    inside arrays (the parents of a search, the names of components) are the graph's ids. "No vertex" is -1,
+    or None in arrays of ids that are not integers.
 
     With several ranks, each rank has the values of one block of vertices. The first use of an array is then a
     collective operation; all ranks must call it.
@@ -126,10 +126,20 @@ class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
         # None after gathering, so that the function no longer keeps the elements' memory alive.
         self._gather: dict[str, Callable[[], NDArray[Any]] | None] = dict(arrays)
         self._gathered: dict[str, NDArray[Any]] = {}
+        # Arrays of vertices as ids.
+        self._named: dict[str, NDArray[Any]] = {}
 
     # ---- the mapping ----------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self or not self.columns[name].names_vertices:
+            return self.gathered(name)
+        if name not in self._named:
+            self._named[name] = self.names_of(self.gathered(name))
+        return self._named[name]
+
+    def gathered(self, name: str) -> NDArray[Any]:
+        """Return an array, with vertices as positions in ``graph.ids`` if the ids are not integers."""
         if name not in self._gathered:
             gather = self._gather.get(name)
             if gather is None:
@@ -158,7 +168,7 @@ class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
 
     def __getstate__(self) -> dict[str, Any]:
         # The gathering functions and the partitions refer to memory of this process's elements.
-        gathered = {name: self[name] for name in self}
+        gathered = {name: self.gathered(name) for name in self}
         alone = {"partitioned": None, "world": SingleProcess()}
         return {**vars(self), **alone, "_gather": dict.fromkeys(self), "_gathered": gathered}
 
@@ -208,17 +218,17 @@ class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
         if self.world.size == 1:
             return self
         ids = gather_ids(self)
-        gathered = {name: gather_on_first_rank(self[name], self.world) for name in self}
+        gathered = {name: gather_on_first_rank(self.gathered(name), self.world) for name in self}
         if self.world.rank:
             return None
         whole = object.__new__(Result)
-        vars(whole).update(vars(self), _gather=dict.fromkeys(self), _gathered=gathered)
+        vars(whole).update(vars(self), _gather=dict.fromkeys(self), _gathered=gathered, _named={})
         whole.world, whole.block, whole._ids = SingleProcess(), range(self.graph.n), ids
         return whole
 
     # ---- tables ---------------------------------------------------------------------------------
 
-    def top(self, k: int = 10) -> list[tuple[int | str, int | float]]:
+    def top(self, k: int = 10) -> list[tuple[Any, int | float]]:
         """Return the vertices with the largest values of the result's first array.
 
         This is a collective operation; all ranks must call it, and get the same list.
@@ -332,10 +342,14 @@ class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
             _write(path, trace, self)
 
     def names_of(self, vertices: NDArray[Any]) -> NDArray[Any]:
-        """Return the ids of vertices in an array: the values, or the strings at these positions."""
-        if not self.graph.has_string_ids:
+        """Return the ids of vertices in an array of `gathered`."""
+        if self.graph.has_integer_ids:
             return vertices
-        return self.graph.ids_of(vertices) if self._ids is None else self._ids[vertices]
+        missing = vertices < 0
+        known = np.where(missing, 0, vertices)
+        names = (self.graph.ids_of(known) if self._ids is None else self._ids[known]).astype(object)
+        names[missing] = None
+        return names
 
 
 def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["largest_values"]
 
 
-def largest_values(result: Result, k: int) -> list[tuple[int | str, int | float]]:
+def largest_values(result: Result, k: int) -> list[tuple[Any, int | float]]:
     """Return the ids and values of `Result.top`. This is a collective operation; all ranks must call it."""
     name = next(iter(result))
-    values, kind, first = result[name], result.columns[name].kind, result.block.start
+    values, kind, first = result.gathered(name), result.columns[name].kind, result.block.start
     if kind == "group":
         keys, values = _group_sizes(values, result.world)
         best = _largest(values, k)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from evener.errors import ArgumentError
-from evener.graph.graph import Graph
 from evener.graph.lookup import vertex_numbers
-from evener.graph.views import html_table
+from evener.graph.views import html_table, id_column
+from evener.partition.distributed.graph import DistributedGraph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,27 +28,26 @@ class ResultViews:
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: a column ``vertex`` with the graph's ids, then a column for each array.
 
-        Parents and components are ids, as in ``vertex``. A vertex without a parent has a null. With several
-        ranks, the table has the rows of this rank.
+        Parents and components are ids, as in ``vertex``. A vertex without a parent has a null. Ids that are
+        neither integers nor strings, such as tuples, become text, their `repr`. With several ranks, the table
+        has the rows of this rank.
         """
         import pyarrow as pa
 
         result = cast("Result", self)
-        kind = pa.string() if result.graph.has_string_ids else None
-        columns = {"vertex": pa.array(result.ids, kind)}
+        graph = result.graph
+        columns = {"vertex": id_column(graph, result.ids)}
         for name, values in result.items():
-            if result.columns[name].names_vertices:
-                missing = values < 0
-                columns[name] = pa.array(result.names_of(np.where(missing, 0, values)), kind, mask=missing)
-            else:
-                columns[name] = pa.array(values)
+            vertices = result.columns[name].names_vertices
+            columns[name] = id_column(graph, values) if vertices else pa.array(values)
         return pa.table(columns)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame with the columns of `to_arrow`.
 
         A column of integers with nulls, such as ``parent``, has pandas' nullable type Int64, because floats
-        cannot represent all ids above 2^53.
+        cannot represent all ids above 2^53. Ids that are neither integers nor strings are the objects
+        themselves.
 
         Raises
         ------
@@ -69,14 +66,23 @@ class ResultViews:
         for name, column in zip(table.column_names, table.columns, strict=True):
             nullable = {pa.int64(): pd.Int64Dtype()} if column.null_count else {}
             frame[name] = column.to_pandas(types_mapper=nullable.get)
+        result = cast("Result", self)
+        if result.graph.has_object_ids:
+            for name in table.column_names:
+                if name == "vertex" or result.columns[name].names_vertices:
+                    frame[name] = pd.Series(
+                        list(result.ids if name == "vertex" else result[name]), dtype=object
+                    )
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table of `to_arrow` as an Arrow stream, for polars, DuckDB and other libraries."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def path(self, vertex: int | str) -> list[Any]:
+    def path(self, vertex: Any) -> list[Any]:
         """Return the ids on the path of a search from its source to a vertex; none if it was not reached.
+
+        With several sources, the path begins at a nearest source.
 
         Raises
         ------
@@ -100,17 +106,17 @@ class ResultViews:
         if result.world.size > 1:
             msg = "path: expected the values of all vertices, found those of a rank; call gather() before"
             raise ArgumentError(msg)
-        if not isinstance(graph, Graph):
+        if isinstance(graph, DistributedGraph):
             msg = "path: expected a graph in the memory of this rank, found parts; use the table of parents"
             raise ArgumentError(msg)
-        parent = result["parent"]
+        parent = result.gathered("parent")
         (number,) = vertex_numbers(graph, [vertex])
         if parent[number] < 0:
             return []
         numbers = [int(number)]
         while True:
             above = parent[numbers[-1] : numbers[-1] + 1]
-            (before,) = above if graph.has_string_ids else vertex_numbers(graph, above)
+            (before,) = vertex_numbers(graph, above) if graph.has_integer_ids else above
             if before == numbers[-1]:
                 return list(result.ids[numbers[::-1]].tolist())
             numbers.append(int(before))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +26,7 @@ __all__ = [
     "release_on_devices",
     "require",
     "require_for_run",
+    "return_freed",
     "shortage_error",
     "translate_errors",
 ]
@@ -181,6 +184,17 @@ def release_on_devices() -> bool:
     """Release kept memory of GPUs, and return whether there was any."""
     released = [release() for release in _release_on_devices]
     return any(released)
+
+
+def return_freed() -> None:
+    """Return freed memory of this process, which the C library and Arrow keep for later, to the system.
+
+    Steps that allocate arrays of different sizes call this between them: kept memory counts for limits.
+    """
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
 
 
 def format_bytes(nbytes: int) -> str:

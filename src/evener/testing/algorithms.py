@@ -116,12 +116,14 @@ class AlgorithmContract:
         assert self.spec.name == self.name
 
     def test_options_are_arguments_of_the_function(self) -> None:
-        """Each option is a keyword argument. Other arguments are common to all algorithms."""
+        """Each option is a keyword argument. Other arguments are common to all algorithms or to searches."""
         taken = set(inspect.signature(self.spec.function()).parameters)
+        search = any(option.name == "source" for option in self.spec.options)
         assert {option.name for option in self.spec.options} == taken - {
             "graph",
             "progress",
             *(["checkpoint"] if self.spec.checkpoints else []),
+            *(["sources", "each"] if search else []),
             *PLACEMENT_OPTIONS,
         }
 
@@ -187,6 +189,5 @@ class AlgorithmContract:
         assert main(["run", self.name, "--help"]) == 0
         shown = capsys.readouterr().out
         for option in self.spec.options:
-            if option.type != "vertex_values":
-                flag = option.flags[0].split("/")[0] if option.flags else f"--{option.name.replace('_', '-')}"
-                assert flag in shown
+            flag = option.flags[0].split("/")[0] if option.flags else f"--{option.name.replace('_', '-')}"
+            assert flag in shown

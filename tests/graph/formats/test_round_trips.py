@@ -114,7 +114,8 @@ def test_format_by_name(name, suffix, graphs, same, tmp_path):
     path = tmp_path / f"g{suffix}"
     ev.write(graphs["directed"], path, format=name)
     assert path.exists()
-    same(graphs["directed"], ev.read(path, format=name, n=50 if name == "csv" else None))
+    back = ev.read(path, format=name, n=50 if name == "csv" else None)
+    same(graphs["directed"], back, first_id=1 if name == "Matrix Market" else 0)
 
 
 @st.composite
@@ -192,7 +193,8 @@ def test_one_direction_of_an_undirected_edge_gives_both(suffix, same, tmp_path):
     """The smaller of two weights counts, as in `Graph.from_scipy`."""
     matrix = sparse.csr_array(np.array([[0, 5, 0], [3, 0, 2], [0, 0, 7]], np.int32))
     ev.write(ev.Graph.from_scipy(matrix), tmp_path / f"g{suffix}")
-    same(ev.Graph.from_scipy(matrix, directed=False), ev.read(tmp_path / f"g{suffix}", directed=False))
+    back = ev.read(tmp_path / f"g{suffix}", directed=False)
+    same(ev.Graph.from_scipy(matrix, directed=False), back, first_id=int(back.ids[0]))
 
 
 @pytest.mark.parametrize("suffix", [".mtx", ".sg", ".evg"])

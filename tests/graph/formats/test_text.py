@@ -459,3 +459,31 @@ def test_ids_of_a_csv_file_in_quotes_are_strings(tmp_path):
 def test_vertices_that_csv_omits_are_logged(ends, n, expected, tmp_path, caplog):
     ev.write(ev.Graph.from_edges(*ends, n=n), tmp_path / "g.csv")
     assert [expected in message for message in caplog.messages] == ([] if expected is None else [True])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("roads.gr", "p sp 3 2\na 1 2 5\na 2 3 7\n"),
+        ("mesh.metis", "3 2\n2\n1 3\n2\n"),
+        ("matrix.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"),
+    ],
+)
+def test_numbers_from_1_stay_the_ids(name, text, tmp_path):
+    """The path 1, 2, 3 in each format. A graph with these ids is written as it was read."""
+    (tmp_path / name).write_text(text)
+    graph = ev.read(tmp_path / name)
+    assert graph.ids.tolist() == [1, 2, 3]
+    assert 3 in graph.neighbors(2).tolist()
+    result = ev.bfs(graph, source=1)
+    assert result["parent"].tolist() == [1, 1, 2]
+    assert result.path(3) == [1, 2, 3]
+    assert result.to_arrow()["vertex"].to_pylist() == [1, 2, 3]
+    with pytest.raises(ev.UnknownVertexError, match="its ids run from 1 to 3"):
+        ev.bfs(graph, source=0)
+    ev.write(graph, tmp_path / f"again_{name}")
+    assert ev.read(tmp_path / f"again_{name}").edges().target.tolist() == graph.edges().target.tolist()
+    with pytest.raises(ev.ArgumentError, match="ids='drop'"):
+        ev.write(graph.subgraph([2, 3]), tmp_path / f"part_{name}")
+    with pytest.raises(ev.ArgumentError, match="ids='drop'"):
+        ev.write(graph, tmp_path / "g.npz")

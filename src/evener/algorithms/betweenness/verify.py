@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evener.algorithms.verification import Answer
     from evener.graph.graph import Graph
 
-__all__ = ["check", "claim_parameters"]
+__all__ = ["allowed_difference", "check", "claim_parameters", "scale_of"]
 
 # Largest difference from the recomputed centrality, relative to this centrality and to the largest
 # centrality.
@@ -39,14 +39,20 @@ def check(answer: Answer) -> None:
     drawn = None if "sources" in parameters else parameters.get("k")
     chosen = sources_of(graph, parameters.get("sources"), drawn, parameters.get("seed", 0))
     expected = _dependencies(graph, chosen)
-    expected *= _scale(graph, len(chosen), normalized=bool(parameters.get("normalized", True)))
+    expected *= scale_of(graph, len(chosen), normalized=bool(parameters.get("normalized", True)))
     found = stored.astype(np.float64)
-    allowed = _RELATIVE[stored.dtype.name] * expected + _OF_LARGEST[stored.dtype.name] * expected.max()
-    off = ~(np.abs(found - expected) <= allowed)
+    off = ~(np.abs(found - expected) <= allowed_difference(stored.dtype, expected, float(expected.max())))
     if off.any():
         v = first_true(off)
         detail = f"vertex {graph.ids[v]} has {found[v]}, recomputed {expected[v]}"
         fail(answer, f"centralities are the dependencies from {len(chosen)} sources", detail)
+
+
+def allowed_difference(
+    dtype: np.dtype[Any], expected: NDArray[np.float64], largest: float
+) -> NDArray[np.float64]:
+    """Return the largest rounding error of each centrality, given the largest expected centrality."""
+    return np.asarray(_RELATIVE[dtype.name] * expected + _OF_LARGEST[dtype.name] * largest)
 
 
 def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -68,7 +74,7 @@ def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float6
     return total
 
 
-def _scale(graph: Graph, sources: int, *, normalized: bool) -> float:
+def scale_of(graph: Graph, sources: int, *, normalized: bool) -> float:
     """Return the factor that scales a sum over some sources to an estimate over all sources."""
     n = graph.n
     if n <= 2 or sources == 0:

@@ -8,11 +8,21 @@ __all__ = ["SPEC"]
 
 SPEC = AlgorithmSpec(
     name="bfs",
-    summary="Breadth-first search: distances and parents from a source.",
+    summary="Breadth-first search: distances and parents from one or more sources.",
     run="evener.algorithms.bfs.bfs:bfs",
     verify="evener.algorithms.bfs.verify:check",
+    verify_in_parts="evener.algorithms.verification_tree_in_parts:check_bfs",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
-    options=(Option("source", "vertex", "Id of the vertex to start from (default 0)."),),
+    options=(
+        Option(
+            "source",
+            "vertices",
+            "Ids of the vertices to start from, with commas or repeated (default: the first vertex).",
+            required=True,
+        ),
+        Option("target", "vertex", "Vertex at which the search ends (default: none)."),
+        Option("cutoff", "float", "Largest distance (default: none)."),
+    ),
     directions="both",
     reads_every_edge=False,
     # distance, parent, two queues and offered; mirrors: offered and offers; bitmaps

@@ -10,16 +10,16 @@ constexpr u32 HALVES = 8;
 // Edges that one lane reads before its whole warp reads the rest of the row.
 constexpr u32 SOLO_EDGES = 32;
 
-// Visit and queue the source. One thread calls it.
+// Visit a source, and queue it as vertex `place` of the queue. One thread calls it.
 __device__ inline void start(
-    Array<const u32> vertices, u32 source, Array<i32> distance, Array<u32> parent, Bits visited,
+    Array<const u32> vertices, u32 source, u64 place, Array<i32> distance, Array<u32> parent, Bits visited,
     Array<u32> queue, Array<u64> length
 ) {
     distance[source] = 0;
     parent[source] = vertices[source];
     visited.set(source);
-    queue[0] = source;
-    length[0] = 1;
+    queue[place] = source;
+    length[0] = place + 1;
 }
 
 __device__ inline u64 degree_of(Array<const u64> offsets, u64 v) { return offsets[v + 1] - offsets[v]; }

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.arguments import ensure_placed, graph_of, number_of_source, opened
+from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.bfs import SPEC
-from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
+from evener.algorithms.bfs.direction import TUNING
 from evener.algorithms.bfs.group import search_on_group
+from evener.algorithms.bfs.search import Search
+from evener.algorithms.goal import Goal, parse_goal, search_each
 from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
-from evener.engine.checkpoints.state import Queue, restore
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.checkpoints.state import StateArray
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -45,13 +45,16 @@ if TYPE_CHECKING:
 __all__ = ["bfs", "run_bfs"]
 
 kernels = KernelFile(__package__)
-level_kernels = KernelFile(__package__, "levels")
 
 
 def bfs(
     graph: Graph | PartitionedGraph | str,
-    source: Any = 0,
+    source: Any = None,
     *,
+    sources: Any = None,
+    target: Any = None,
+    cutoff: float | None = None,
+    each: bool = False,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
@@ -59,7 +62,7 @@ def bfs(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Return the distance in edges from a source to every vertex, and a tree of shortest paths.
+    """Return the distance in edges from the nearest source to every vertex, and a tree of shortest paths.
 
     Parameters
     ----------
@@ -67,8 +70,18 @@ def bfs(
         A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head. A directed graph that is placed with only its out-edges is
         searched only top-down, which is slower but needs half the memory.
-    source : id, default 0
+    source : id
         Id of the vertex to start from.
+    sources : sequence of ids
+        Ids of several vertices to start from, instead of `source`.
+    target : id, optional
+        The search ends with the level of this vertex. Vertices that are farther away than the target are
+        reported as unreached.
+    cutoff : float, optional
+        Largest distance. Vertices that are farther away are reported as unreached.
+    each : bool, default False
+        If true, search once from each source. The result is a `ResultRows`, whose arrays have one row for
+        each source, in the order of `sources`.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
@@ -79,16 +92,17 @@ def bfs(
     Returns
     -------
     Result
-        ``distance``: int32, shape (n,), -1 if unreached. ``parent``: int64, shape (n,), the id of the
-        previous vertex on a shortest path, or its position in ``graph.ids`` if ids are strings. The parent of
-        the source is the source; -1 if unreached.
+        ``distance``: int32, shape (n,), -1 if unreached. ``parent``: shape (n,), the id of the previous
+        vertex on a shortest path; a source is its own parent. Unreached vertices have the parent -1, or None
+        if ids are not integers.
 
     Raises
     ------
     ArgumentError
-        For an unknown element or policy, a share outside 0..1, or a placement of a graph that is placed.
+        Without a source. For a negative cutoff, an unknown element or policy, a share outside 0..1, or a
+        placement of a graph that is placed.
     UnknownVertexError
-        If the source is not in the graph.
+        If a source or the target is not in the graph.
     DeviceError
         If a GPU is named and none can be used, or if a GPU fails.
     OutOfMemoryError
@@ -101,18 +115,26 @@ def bfs(
     >>> r = ev.bfs(g, source=0)
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0, 1, 1, 2, 3, -1], [0, 0, 0, 1, 3, -1])
+    >>> r.path(4)
+    [0, 1, 3, 4]
+    >>> ev.bfs(g, sources=[2, 3])["distance"].tolist()
+    [-1, -1, 0, 0, 1, -1]
     """
     given = opened(graph, SPEC)
-    number = number_of_source(graph_of(given, "bfs"), source)
+    goal = parse_goal(graph_of(given, "bfs"), "bfs", source, sources, target, cutoff)
     pg = ensure_placed(
         given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, required_directions="out"
     )
-    return run_bfs(pg, number, "bfs", {"source": source}, progress, checkpoint)
+
+    def search(goal: Goal) -> Result:
+        return run_bfs(pg, goal, "bfs", goal.parameters, progress, checkpoint)
+
+    return search_each(goal, pg.graph, search) if each else search(goal)
 
 
 def run_bfs(
     pg: PartitionedGraph,
-    number: int,
+    goal: Goal,
     algorithm: str,
     parameters: Mapping[str, Any],
     progress: Callable[[Progress], None] | None,
@@ -121,13 +143,12 @@ def run_bfs(
     host_state: tuple[float, float] = SPEC.host_state,
     as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
 ) -> Result:
-    """Return a search from one vertex, for an algorithm whose distances are numbers of edges.
+    """Return a search, for an algorithm whose distances are numbers of edges.
 
     Parameters
     ----------
     pg : PartitionedGraph
-    number : int
-        Global number of the source.
+    goal : Goal
     algorithm : str
     parameters : mapping
         Parameters of the result.
@@ -142,7 +163,7 @@ def run_bfs(
     engine = Engine(pg, algorithm, progress=progress, from_both_ends=undirected, host_state=host_state)
     bottom_up = undirected or pg.directions == "both"
     with open_checkpoints(engine, pg, checkpoint, algorithm, parameters) as checkpoints:
-        distance, parent = _search(engine, checkpoints, pg.graph, number, bottom_up=bottom_up)
+        distance, parent = _search(engine, checkpoints, pg.graph, goal, bottom_up=bottom_up)
     seconds = engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
     result = Result(
@@ -163,18 +184,29 @@ def run_bfs(
 
 
 def _search(
-    engine: Engine, checkpoints: Checkpoints, graph: Graph, number: int, *, bottom_up: bool
+    engine: Engine, checkpoints: Checkpoints, graph: Graph, goal: Goal, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
-    """Return the distances and the parents of a search from a vertex number."""
+    """Return the distances and the parents of the vertices that are not beyond the goal."""
     if engine.group is not None and not checkpoints.active:
-        return search_on_group(engine, engine.group, graph, number, TUNING["group"], bottom_up=bottom_up)
-    search = _Search(engine, graph, number, bottom_up=bottom_up)
-    fused = engine.single and search.tuning.fused and not checkpoints.active
-    if fused:
-        search.all_steps(search.source)
+        tuning = TUNING["group"]
+        distance, parent = search_on_group(engine, engine.group, graph, goal, tuning, bottom_up=bottom_up)
     else:
-        search.begin()
-    while search.frontier_vertices:
+        distance, parent = _search_in_steps(engine, checkpoints, graph, goal, bottom_up=bottom_up)
+    if (limit := goal.limit(engine, distance, -1)) < graph.n:
+        engine.compute(kernels.forget_beyond, engine.owned, int(limit), distance, parent)
+    return distance, parent
+
+
+def _search_in_steps(
+    engine: Engine, checkpoints: Checkpoints, graph: Graph, goal: Goal, *, bottom_up: bool
+) -> tuple[PartitionedArray, PartitionedArray]:
+    search = Search(engine, graph, goal, bottom_up=bottom_up)
+    fused = engine.single and search.tuning.fused and not checkpoints.active
+    if fused and len(goal.numbers) == 1:
+        search.all_steps(engine.at_vertex(goal.numbers[0]))
+    else:
+        search.begin(goal.sources(engine))
+    while search.frontier_vertices and search.level < min(search.last_level, search.limit()):
         search.end_step(checkpoints)
         if engine.single and search.is_narrow():
             search.narrow_steps()
@@ -185,202 +217,3 @@ def _search(
         else:
             search.top_down_step()
     return search.distance, search.parent
-
-
-class _Search:
-    """The arrays and the frontier of a search. Each step method runs one or more supersteps."""
-
-    def __init__(self, engine: Engine, graph: Graph, number: int, *, bottom_up: bool) -> None:
-        self.engine, self.graph, self.bottom_up = engine, graph, bottom_up
-        self.tuning, self.source = engine.tuning(TUNING), engine.at_vertex(number)
-        # Large arrays first: a GPU fills them while the host allocates the others.
-        self.distance, self.parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
-        # Without mirrors no parent is offered, so any array serves as `offered`.
-        self.offered = engine.array("uint32") if engine.routes else self.parent
-        self.visited, self.visited_before, self.arrived, self.frontier, self.next_frontier = engine.bitmaps(5)
-        self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
-        self.length, self.next_length = engine.counters(2)
-        self.level, self.frontier_vertices = 0, 1
-        # Edges out of the frontier and unexplored edges of each element.
-        self.frontier_edges: list[int] = [0]
-        self.unexplored: list[int] = engine.gather(engine.out_edges)
-        # Edges of the previous superstep of a single element.
-        self._explored = 0
-
-    def is_narrow(self) -> bool:
-        """Return whether the frontier has few vertices and few out-edges; both cost time."""
-        return max(self.frontier_vertices, sum(self.frontier_edges)) <= self.tuning.narrow
-
-    def goes_bottom_up(self) -> bool:
-        """Return whether the next step is bottom-up."""
-        return self.bottom_up and should_go_bottom_up(
-            self.engine,
-            self.tuning,
-            self.graph,
-            self.frontier_vertices,
-            self.frontier_edges,
-            self.unexplored,
-        )
-
-    def begin(self) -> None:
-        """Visit the source and put it in the queue."""
-        engine = self.engine
-        engine.superstep("begin")
-        found, self.frontier_edges = engine.compute(
-            kernels.begin, engine.out[0], engine.vertices, self.source, self.distance, self.parent,
-            self.visited, self.queue, self.length, count_next_active=True, work_estimate=1, reduce=list,
-        )  # fmt: skip
-        self.frontier_vertices = sum(found)
-
-    def end_step(self, checkpoints: Checkpoints) -> None:
-        """Write a checkpoint if one is due, or continue from one."""
-        arrays: dict[str, StateArray] = {
-            "distance": self.distance,
-            "parent": self.parent,
-            "queue": Queue(self.queue, self.length),
-        }
-        self.level, self.frontier_vertices, self.unexplored, self._explored = checkpoints.step(
-            arrays, self.level, self.frontier_vertices, self.unexplored, self._explored
-        )
-        if checkpoints.restored:
-            self._restore()
-
-    def _restore(self) -> None:
-        """Find the visited vertices, the edges out of the frontier, and unexplored edges of each element."""
-        engine = self.engine
-        reached = [own >= 0 for own in engine.download(self.distance)]
-        restore(engine, self.visited, reached)
-        queued = zip(
-            engine.download(engine.out_degree), engine.download(self.queue), engine.download(self.length),
-            strict=True,
-        )  # fmt: skip
-        self.frontier_edges = engine.gather(
-            [int(degrees[queue[: int(length[0])]].sum()) for degrees, queue, length in queued]
-        )
-        elements, left = len(self.frontier_edges), sum(self.unexplored)
-        if len(self.unexplored) != elements:
-            self.unexplored = [left // elements] * elements
-
-    def narrow_steps(self) -> None:
-        """Search many narrow levels in one call, on a single element."""
-        engine, tuning = self.engine, self.tuning
-        offsets, targets, _ = engine.out
-        self._single_superstep("narrow")
-        vertices, edges, levels, explored = engine.compute(
-            level_kernels.narrow_steps, offsets, targets, engine.vertices, self.frontier_edges[0],
-            tuning.narrow, tuning.narrow_levels, self.level, self.queue, self.length, self.distance,
-            self.parent, self.visited, self.next_queue, self.next_length, count_next_active=True,
-        )  # fmt: skip
-        self._finish_levels(vertices, edges, levels, explored)
-
-    def all_steps(self, source: Any) -> None:
-        """Search levels of all kinds in one call, on a single element, from `source` or from the queue."""
-        engine, tuning, n = self.engine, self.tuning, self.graph.n
-        offsets, targets, _ = engine.out
-        # The kernel needs an argument for in-edges even if there are no bottom-up steps.
-        up_offsets, up_targets, up_rows = (
-            (*engine.in_[:2], engine.in_rows) if self.bottom_up else (offsets, targets, engine.out_rows)
-        )
-        self._single_superstep("search")
-        vertices, edges, levels, explored = engine.compute(
-            level_kernels.all_steps, offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
-            engine.owned, source, self.frontier_vertices, self.frontier_edges[0], self.unexplored[0],
-            tuning.narrow, tuning.fused_narrow_levels, tuning.fused_levels, int(self.bottom_up), tuning.alpha,
-            n // tuning.beta, n // tuning.flood, self.level, self.queue, self.length, self.distance,
-            self.parent, self.visited, self.visited_before, self.frontier, self.next_frontier,
-            self.next_queue, self.next_length, count_next_active=True,
-        )  # fmt: skip
-        self._finish_levels(vertices, edges, levels, explored)
-
-    def bottom_up_steps(self) -> None:
-        """Search bottom-up until the frontier shrinks to few vertices."""
-        engine = self.engine
-        in_offsets, in_targets, _ = engine.in_
-        engine.compute("frontier.to_bits", self.queue, self.length, self.frontier)
-        before, edges = 0, sum(self.frontier_edges)
-        while should_stay_bottom_up(self.tuning, self.frontier_vertices, before, self.graph.n):
-            self.level, before = self.level + 1, self.frontier_vertices
-            engine.superstep("bottom-up", edges=edges)
-            edges = 0
-            # next = (Aᵀ ∨.∧ frontier) ∧ ¬visited
-            self.frontier_vertices = engine.compute(
-                kernels.bottom_up_step, in_offsets, in_targets, engine.vertices, engine.in_rows, self.level,
-                self.distance, self.parent, self.visited, self.frontier, self.next_frontier,
-                pull_before=self.frontier, publish=self.next_frontier, count_next_active=True,
-            )  # fmt: skip
-            self.frontier, self.next_frontier = self.next_frontier, self.frontier
-        self.frontier_edges = engine.compute(
-            "frontier.to_queue", engine.out[0], engine.owned, self.frontier, self.queue, self.length,
-            reduce=list,
-        )  # fmt: skip
-
-    def top_down_step(self) -> None:
-        """Search one level top-down."""
-        engine, edges = self.engine, sum(self.frontier_edges)
-        self.level += 1
-        self.unexplored = [a - b for a, b in zip(self.unexplored, self.frontier_edges, strict=True)]
-        engine.superstep("top-down", edges=edges)
-        # next = (frontier ∨.∧ A) ∧ ¬visited
-        flood = edges >= self.graph.n // self.tuning.flood
-        found, self.frontier_edges, offers = self._flood() if flood else self._push(edges)
-        self.frontier_vertices = sum(found)
-        if any(offers):
-            self._receive_parents(edges)
-        self._swap_queues()
-
-    def _push(self, edges: int) -> Any:
-        """Visit and queue the neighbours of the frontier.
-
-        Returns three numbers of each element: new vertices, their out-edges, and offered parents.
-        """
-        engine = self.engine
-        offsets, targets, _ = engine.out
-        return engine.compute(
-            kernels.top_down_step, offsets, targets, engine.vertices, engine.owned, self.queue, self.length,
-            self.level, self.distance, self.parent, self.visited, self.arrived, self.offered, self.next_queue,
-            self.next_length, count_next_active=True, work_estimate=edges, reduce=list,
-        )  # fmt: skip
-
-    def _flood(self) -> Any:
-        """Mark the neighbours of the frontier, then visit and queue them. Returns the numbers of `_push`."""
-        engine = self.engine
-        offsets, targets, _ = engine.out
-        engine.compute("bits.copy", self.visited, self.visited_before)
-        engine.compute(
-            kernels.scatter_parents, offsets, targets, engine.vertices, engine.owned, self.queue, self.length,
-            self.parent, self.visited, self.offered,
-        )  # fmt: skip
-        return engine.compute(
-            kernels.collect_new, offsets, engine.owned, self.visited_before, self.visited, self.level,
-            self.distance, self.arrived, self.next_queue, self.next_length, count_next_active=True,
-            reduce=list,
-        )  # fmt: skip
-
-    def _receive_parents(self, edges: int) -> None:
-        """Push the offered parents to the owners, and queue the vertices that they reach."""
-        engine = self.engine
-        engine.push(self.offered, "set", changed=self.arrived, work_estimate=edges)
-        reached, out_of_reached = engine.compute(
-            kernels.receive_parents, engine.out[0], engine.owned, self.arrived, self.offered, self.visited,
-            self.distance, self.parent, self.level, self.next_queue, self.next_length, count_next_active=True,
-            work_estimate=edges, reduce=list,
-        )  # fmt: skip
-        self.frontier_vertices += sum(reached)
-        self.frontier_edges = [a + b for a, b in zip(self.frontier_edges, out_of_reached, strict=True)]
-
-    def _single_superstep(self, phase: str) -> None:
-        """Begin a superstep of a single element."""
-        # The edges of the previous superstep, because the next edges are not known.
-        self.engine.superstep(phase, active=self.engine.scalar(self.frontier_vertices), edges=self._explored)
-
-    def _finish_levels(self, vertices: int, edges: int, levels: int, explored: int) -> None:
-        """Note the frontier after many levels in one call."""
-        self.frontier_vertices, self.frontier_edges = vertices, [edges]
-        self.unexplored, self._explored = [self.unexplored[0] - explored], explored
-        self.level += levels
-        if levels % 2:
-            self._swap_queues()
-
-    def _swap_queues(self) -> None:
-        self.queue, self.next_queue = self.next_queue, self.queue
-        self.length, self.next_length = self.next_length, self.length

@@ -69,7 +69,8 @@ __device__ inline StepResult collect_offers(
     return own;
 }
 
-// Search from `source` if `level` is 0, else from the queues, on all GPUs of a group.
+// Search from `source` if `level` is 0, and from the queues, on all GPUs of a group. A `source` of NO_VERTEX
+// adds nothing to the queue.
 //
 // The steps and the policy are those of `all_steps`, with the frontiers of all GPUs. A top-down step has two
 // barriers: the owners of the mirrors that it reached then visit their vertices. A bottom-up step has one.
@@ -92,7 +93,8 @@ __global__ void PARALLEL(256, 6) search(
     u64 route_count = mirrored.length * sizeof(u64) / sizeof(Mirrored);
     if (first_of_grid()) {
         offer_bounds[1] = look(offer_bounds[0]);
-        if (level == 0 && source != NO_VERTEX) start(vertices, source, distance, parent, visited, queue, length);
+        if (level == 0 && source != NO_VERTEX)
+            start(vertices, source, 0, distance, parent, visited, queue, length);
     }
     GroupSum group_sum(grid, group);
     u64 queued = look(length[0]), own_edges = 0;

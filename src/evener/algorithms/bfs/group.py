@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.kernels.kernel import KernelFile
+from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from evener.algorithms.bfs.direction import Tuning
+    from evener.algorithms.goal import Goal
     from evener.engine.engine import Engine, PartitionedArray
     from evener.engine.group import ElementGroup
     from evener.graph.graph import Graph
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["search_on_group"]
 
 kernels = KernelFile(__package__, "group")
+step_kernels = KernelFile(__package__)
 
 
 def search_on_group(
-    engine: Engine, group: ElementGroup, graph: Graph, number: int, tuning: Tuning, *, bottom_up: bool
+    engine: Engine, group: ElementGroup, graph: Graph, goal: Goal, tuning: Tuning, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
-    """Return the distances and the parents of a search from the vertex `number`."""
+    """Return the distances and the parents of a search, which may pass the cutoff and the target."""
     # Distances of -1, and NO_VERTEX as the parents.
     distance, parent = engine.several_arrays(("owned", "int32"), ("owned", "uint32"), byte=0xFF)
     visited, frontier, next_frontier, length, next_length, offer_bounds = engine.several_arrays(
@@ -38,10 +41,19 @@ def search_on_group(
     up_offsets, up_targets, up_rows = (
         (*engine.in_[:2], engine.in_rows) if bottom_up else (offsets, targets, engine.out_rows)
     )
-    source, n = engine.at_vertex(number), graph.n
+    n = graph.n
+    if len(goal.numbers) == 1:
+        source = engine.at_vertex(goal.numbers[0])
+    else:
+        source = engine.scalar(NO_VERTEX)
+        engine.superstep("begin")
+        engine.compute(
+            step_kernels.begin, offsets, engine.vertices, goal.sources(engine), distance, parent, visited,
+            queue, length,
+        )  # fmt: skip
     unexplored = engine.total(engine.out_edges)
     level, awake, explored = 0, 1, 0
-    while awake:
+    while awake and level < goal.limit(engine, distance, -1):
         # The edges of the previous superstep, because the next ones are not known.
         engine.superstep("search", edges=explored)
         awake, _, levels, explored = engine.compute(

@@ -3,20 +3,19 @@
 
 #include "bfs.cuh"
 
-// Visit and queue `source`, which is NO_VERTEX if another partition owns it.
+// Visit and queue `sources`, distinct vertices of this partition.
 //
 // Returns (frontier_vertices, frontier_edges).
 __global__ void SERIAL begin(
-    Array<const u64> offsets, Array<const u32> vertices, u32 source, Array<i32> distance, Array<u32> parent,
-    Bits visited, Array<u32> queue, Array<u64> length, Results<u64, u64> results
+    Array<const u64> offsets, Array<const u32> vertices, Array<const u32> sources, Array<i32> distance,
+    Array<u32> parent, Bits visited, Array<u32> queue, Array<u64> length, Results<u64, u64> results
 ) {
-    u64 frontier_vertices = 0, frontier_edges = 0;
-    if (source != NO_VERTEX) {
-        start(vertices, source, distance, parent, visited, queue, length);
-        frontier_vertices = 1;
-        frontier_edges = degree_of(offsets, source);
+    u64 frontier_edges = 0;
+    for (u64 i = 0; i < sources.length; i++) {
+        start(vertices, sources[i], i, distance, parent, visited, queue, length);
+        frontier_edges += degree_of(offsets, sources[i]);
     }
-    results.sum(frontier_vertices, frontier_edges);
+    results.sum(sources.length, frontier_edges);
 }
 
 // Visit the unvisited neighbours of the queued vertices.
@@ -107,6 +106,15 @@ __global__ void PARALLEL(256) bottom_up_step(
     results.sum(step_up(
         offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier
     ));
+}
+
+// Mark the vertices with a distance above `limit` as unreached.
+__global__ void PARALLEL(256) forget_beyond(u64 owned, i32 limit, Array<i32> distance, Array<u32> parent) {
+    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
+        if (distance[v] <= limit) continue;
+        distance[v] = -1;
+        parent[v] = NO_VERTEX;
+    }
 }
 
 // Returns the number of out-edges of the reached vertices.

@@ -30,6 +30,7 @@ __all__ = [
     "bottom_up_step",
     "collect_new",
     "edges_reached",
+    "forget_beyond",
     "receive_parents",
     "scatter_parents",
     "top_down_step",
@@ -48,20 +49,21 @@ _VERTEX_CHUNK = np.uint64(1 << 13)
 
 
 @serial
-def begin(offsets, vertices, source, distance, parent, visited, queue, length):
-    """Visit and queue `source`, which is `NO_VERTEX` if another partition owns it.
+def begin(offsets, vertices, sources, distance, parent, visited, queue, length):
+    """Visit and queue `sources`, distinct vertices of this partition.
 
     Returns (frontier_vertices, frontier_edges).
     """
-    if source == NO_VERTEX:
-        return _ZERO, _ZERO
-    s = np.uint64(source)
-    distance[s] = 0
-    parent[s] = vertices[s]
-    visited[s >> _SIX] |= _ONE << (s & _LOW_BITS)
-    queue[_ZERO] = source
-    length[_ZERO] = _ONE
-    return _ONE, offsets[s + _ONE] - offsets[s]
+    frontier_edges = _ZERO
+    for i in range(np.uint64(len(sources))):
+        s = np.uint64(sources[i])
+        distance[s] = 0
+        parent[s] = vertices[s]
+        visited[s >> _SIX] |= _ONE << (s & _LOW_BITS)
+        queue[i] = s
+        frontier_edges += offsets[s + _ONE] - offsets[s]
+    length[_ZERO] = np.uint64(len(sources))
+    return length[_ZERO], frontier_edges
 
 
 @inline_step
@@ -345,6 +347,15 @@ def _edges_reached_chunk(offsets, distance, first, last):
         if distance[v] >= 0:
             edges += offsets[v + _ONE] - offsets[v]
     return edges
+
+
+@serial
+def forget_beyond(owned, limit, distance, parent):
+    """Mark the vertices with a distance above `limit` as unreached."""
+    for v in range(np.uint64(owned)):
+        if distance[v] > limit:
+            distance[v] = -1
+            parent[v] = NO_VERTEX
 
 
 @parallel

@@ -95,7 +95,7 @@ __global__ void PARALLEL(256, 6) all_steps(
     u64 frontier_vertices = first_vertices, frontier_edges = first_edges, left = unexplored;
     u32 levels = 0;
     if (source != NO_VERTEX) {
-        if (first_of_grid()) start(vertices, source, distance, parent, visited, queue, length);
+        if (first_of_grid()) start(vertices, source, 0, distance, parent, visited, queue, length);
         frontier_vertices = 1;
         frontier_edges = degree_of(offsets, source);
     }

@@ -18,12 +18,14 @@ import numpy as np
 
 from evener.algorithms.bfs import verify_cpu as kernels
 from evener.algorithms.verification import (
+    PIECE,
     column,
     edge_blocks,
     fail,
     first_true,
+    largest_distance,
     none_found,
-    source_number,
+    source_numbers,
     vertex_numbers,
 )
 from evener.algorithms.verification_tree import check_tree
@@ -41,8 +43,8 @@ _MAX_UINT8_LEVEL = 0xFE
 
 
 def check(answer: Answer) -> None:
-    """Raise VerificationError unless `distance` and `parent` are a breadth-first tree of the source."""
-    graph, source = answer.graph, source_number(answer)
+    """Raise VerificationError unless `distance` and `parent` are breadth-first trees of the sources."""
+    graph, sources = answer.graph, source_numbers(answer)
     distance = column(answer, "distance")
     if distance.dtype.kind not in "iu":
         fail(answer, "distances are integers", f"found {distance.dtype}")
@@ -50,27 +52,43 @@ def check(answer: Answer) -> None:
     level = distance.astype(np.uint32)  # -1 becomes kernels.UNREACHED
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
-    kernels.find_wrong_level(source, level, parent, blocks, first)
-    if not none_found(first) or distance.min(initial=0) < -1 or distance.max(initial=0) >= kernels.UNREACHED:
-        _fail_wrong_tree(answer, source, distance, parent)
+    kernels.find_wrong_level(level, parent, blocks, first)
+    in_range = distance.min(initial=0) >= -1 and distance.max(initial=0) < kernels.UNREACHED
+    if not none_found(first) or not in_range or not np.array_equal(_roots(parent), sources):
+        _fail_wrong_tree(answer, sources, distance, parent)
+    limit = largest_distance(answer, np.where(distance < 0, np.inf, distance))
+    if distance.max(initial=0) > limit:
+        v = first_true(distance > limit)
+        rule = "no vertex is farther away than the target or the cutoff"
+        fail(answer, rule, f"vertex {graph.ids[v]} has distance {distance[v]}, which is more than {limit:g}")
     kernels.find_missing_edge(graph.offsets, graph.targets, not graph.directed, parent, blocks, first)
     if not none_found(first):
         v = first.min()
         detail = f"vertex {graph.ids[v]} has parent {graph.ids[parent[v]]}, but no edge joins them"
         fail(answer, "each tree edge is an edge of the graph (rule 5)", detail)
     levels = level.astype(np.uint8) if distance.max(initial=0) < _MAX_UINT8_LEVEL else level
-    unreached = levels.dtype.type(np.iinfo(levels.dtype).max)
-    kernels.find_level_gap(graph.offsets, graph.targets, levels, unreached, blocks, first)
+    end = levels.dtype.type(min(np.iinfo(levels.dtype).max, limit))
+    kernels.find_level_gap(graph.offsets, graph.targets, levels, end, blocks, first)
     if not none_found(first):
         _fail_level_gap(answer, level, int(first.min()))
 
 
+def _roots(parent: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the vertices that are their own parents, ascending."""
+    roots = []
+    for begin in range(0, len(parent), PIECE):
+        piece = parent[begin : begin + PIECE]
+        numbers = np.arange(begin, begin + len(piece), dtype=np.uint32)
+        roots.append(numbers[piece == numbers])
+    return np.concatenate(roots)
+
+
 def _fail_wrong_tree(
-    answer: Answer, source: np.uint32, distance: NDArray[Any], parent: NDArray[np.uint32]
+    answer: Answer, sources: NDArray[np.uint32], distance: NDArray[Any], parent: NDArray[np.uint32]
 ) -> None:
     """Find the rule that the tree violates. This is slow, and only done for wrong answers."""
     ids = answer.graph.ids
-    check_tree(answer, source, distance, parent, reached=distance != -1)
+    check_tree(answer, sources, distance, parent, reached=distance != -1)
     below = distance < -1
     if below.any():
         v = first_true(below)

@@ -41,9 +41,9 @@ def find_missing_edge(offsets, targets, undirected, parent, blocks, first):
 
 
 @inline_step
-def _find_level_gap_in(offsets, targets, level, unreached, start, stop):
+def _find_level_gap_in(offsets, targets, level, end, start, stop):
     for v in range(start, stop):
-        if level[v] != unreached:
+        if level[v] < end:
             limit = np.uint64(level[v]) + _ONE
             above = _ZERO
             for e in range(offsets[v], offsets[v + _ONE]):
@@ -54,22 +54,22 @@ def _find_level_gap_in(offsets, targets, level, unreached, start, stop):
 
 
 @parallel
-def find_level_gap(offsets, targets, level, unreached, blocks, first):
-    """Find the first reached vertex with an edge that leads more than one level deeper.
+def find_level_gap(offsets, targets, level, end, blocks, first):
+    """Find the first vertex on a level before `end` with an edge that leads more than one level deeper.
 
-    `level` is unsigned, of any width. The level of an unreached vertex, `unreached`, exceeds the deepest
-    level by at least 2.
+    `level` is unsigned, of any width. The level of an unreached vertex exceeds the deepest level by at least
+    2. The search ended at level `end`, or `end` is the level of an unreached vertex.
     """
     for b in prange(len(blocks) - 1):
-        first[b] = _find_level_gap_in(offsets, targets, level, unreached, blocks[b], blocks[b + 1])
+        first[b] = _find_level_gap_in(offsets, targets, level, end, blocks[b], blocks[b + 1])
 
 
 @inline_step
-def _find_wrong_level_in(source, level, parent, start, stop):
+def _find_wrong_level_in(level, parent, start, stop):
     for v in range(start, stop):
         u = parent[v]
-        if v == source:
-            held = level[v] == np.uint32(0) and u == source
+        if u == v:
+            held = level[v] == np.uint32(0)
         elif level[v] == UNREACHED or u == NO_VERTEX:
             held = level[v] == u
         else:
@@ -80,11 +80,11 @@ def _find_wrong_level_in(source, level, parent, start, stop):
 
 
 @parallel
-def find_wrong_level(source, level, parent, blocks, first):
+def find_wrong_level(level, parent, blocks, first):
     """Find the first vertex that is not one level deeper than its parent.
 
-    The source must have level 0 and be its own parent. An unreached vertex must have neither a level nor a
-    parent. If no vertex is wrong, the parents of every reached vertex lead to the source.
+    A vertex that is its own parent must have level 0. An unreached vertex must have neither a level nor a
+    parent. If no vertex is wrong, the parents of every reached vertex lead to a vertex of level 0.
     """
     for b in prange(len(blocks) - 1):
-        first[b] = _find_wrong_level_in(np.uint64(source), level, parent, blocks[b], blocks[b + 1])
+        first[b] = _find_wrong_level_in(level, parent, blocks[b], blocks[b + 1])

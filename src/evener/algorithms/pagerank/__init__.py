@@ -11,6 +11,7 @@ SPEC = AlgorithmSpec(
     summary="PageRank of every vertex.",
     run="evener.algorithms.pagerank.pagerank:pagerank",
     verify="evener.algorithms.pagerank.verify:check",
+    verify_in_parts="evener.algorithms.pagerank.verify_in_parts:check",
     columns=(Column("rank", real=True),),
     options=(
         Option("damping", "float", "Damping factor (default 0.85).", changes_answer=False),
@@ -44,7 +45,11 @@ SPEC = AlgorithmSpec(
             choices=("networkx", "graphalytics"),
             changes_answer=False,
         ),
-        Option("personalization", "vertex_values", "Probability that a jump ends at each vertex."),
+        Option(
+            "personalization",
+            "vertex_values",
+            "Vertices at which jumps end: ID or ID=WEIGHT with commas, or a table with a column vertex.",
+        ),
     ),
     directions="in",
     reads_every_edge=True,

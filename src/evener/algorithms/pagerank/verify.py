@@ -9,6 +9,7 @@ wrong ranks meet it, as ``n * tol`` can be, the verifier raises an error.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from evener.algorithms.verification import (
     first_true,
     required_parameter,
 )
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, ConvergenceWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
     _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["check", "claim_parameters", "verified_scope"]
+__all__ = ["agree", "check", "claim_parameters", "slack_of", "verified_scope"]
 
-# Roundings to the answer's type per rank, and the relative error of an addition in float64: see `_slack`.
+# Roundings to the answer's type per rank, and the relative error of an addition in float64: see `slack_of`.
 _ROUNDINGS = 8
 _ADDITION = 2.0**-53
 
@@ -69,7 +70,7 @@ def check(answer: Answer) -> None:
     if not proper.all():
         v = first_true(~proper)
         fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}")
-    slack = _slack(answer, stored.dtype)
+    slack = slack_of(answer, stored.dtype, int(graph.in_degree().max(initial=0)))
     total = float(stored.sum(dtype=np.float64))
     if abs(total - 1.0) > slack:
         v = int(stored.argmax())
@@ -98,9 +99,11 @@ def check(answer: Answer) -> None:
         if iterations is not None and iterations < max_iter:
             rule = "a run ends when it converges, or after max_iter"
             fail(answer, rule, f"it took {iterations} of {max_iter}")
+        _warn_not_converged(answer)
         return
     if iterations is None and tolerance > _DECIDES:
         if _is_cut_off(answer, stored, step, tolerance):
+            _warn_not_converged(answer)
             return
         enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
         msg = (
@@ -109,13 +112,10 @@ def check(answer: Answer) -> None:
             "less, or its .parquet table, which records the iterations"
         )
         raise ArgumentError(msg)
-    moved = step(stored.astype(np.float64))
-    moved -= stored
-    np.abs(moved, out=moved)
-    by, v = float(moved.sum()), int(moved.argmax())
-    del moved  # free the memory before the next step
+    by, v = _change(stored, step)
     if by > tolerance + slack:
         if iterations is None and _is_cut_off(answer, stored, step, tolerance):
+            _warn_not_converged(answer)
             return
         after = step(stored.astype(np.float64))[v]
         detail = (
@@ -125,14 +125,34 @@ def check(answer: Answer) -> None:
         fail(answer, "another iteration does not change the ranks", detail)
 
 
-def _slack(answer: Answer, dtype: np.dtype[Any]) -> float:
+def _change(stored: NDArray[Any], step: _Step) -> tuple[float, int]:
+    """Return the total change of the ranks in another iteration, and the vertex that changes most."""
+    moved = step(stored.astype(np.float64))
+    moved -= stored
+    np.abs(moved, out=moved)
+    return float(moved.sum()), int(moved.argmax())
+
+
+def _warn_not_converged(answer: Answer) -> None:
+    msg = (
+        f"the ranks are correct for {_count_of_iterations(_iterations_of(answer))}, and have not converged: "
+        f"tol={answer.parameters['tol']:g} was not met; increase max_iter"
+    )
+    warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+
+
+def _iterations_of(answer: Answer) -> int:
+    iterations = answer.outcome.get("iterations")
+    return int(answer.parameters["max_iter"] if iterations is None else iterations)
+
+
+def slack_of(answer: Answer, dtype: np.dtype[Any], longest: int) -> float:
     """Return the largest difference between the sum of ranks and 1.0 that rounding can cause.
 
-    An iteration multiplies the error of the previous iteration by the damping factor. Rounding to the
-    answer's type and each addition of a row contribute to the error.
+    `longest` is the largest in-degree. An iteration multiplies the error of the previous iteration by the
+    damping factor. Rounding to the answer's type and each addition of a row contribute to the error.
     """
-    graph, parameters = answer.graph, answer.parameters
-    longest = int(graph.in_degree().max(initial=0))
+    parameters = answer.parameters
     left = 1.0 - float(finite_number(answer, "damping", parameters.get("damping", 0.85)))
     counts = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
     iterations = next(one for one in counts if one is not None)
@@ -159,19 +179,25 @@ def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: fl
 
 def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: int) -> str | None:
     """Return the first difference to the ranks of this number of iterations; None if all agree."""
-    precision = np.finfo(stored.dtype)
-    relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
     expected = np.full(len(stored), 1.0 / len(stored))
     for _ in range(iterations):
         expected = step(expected)
     for begin in range(0, len(stored), PIECE):
-        found, wanted = stored[begin : begin + PIECE].astype(np.float64), expected[begin : begin + PIECE]
-        # Subnormal numbers have fewer digits.
-        off = np.abs(found - wanted) > relative * wanted + float(precision.tiny)
-        if off.any():
-            v = first_true(off)
-            return f"vertex {answer.graph.ids[begin + v]} has {found[v]}, recomputed {wanted[v]}"
+        piece = slice(begin, begin + PIECE)
+        right = agree(stored[piece], expected[piece], iterations)
+        if not right.all():
+            v = begin + first_true(~right)
+            return f"vertex {answer.graph.ids[v]} has {float(stored[v])}, recomputed {expected[v]}"
     return None
+
+
+def agree(stored: NDArray[Any], expected: NDArray[np.float64], iterations: int) -> NDArray[np.bool_]:
+    """Return whether each rank is the expected rank after some iterations, but for rounding."""
+    precision = np.finfo(stored.dtype)
+    relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
+    # Subnormal numbers have fewer digits.
+    off = np.abs(stored.astype(np.float64) - expected) > relative * expected + float(precision.tiny)
+    return np.asarray(~off)
 
 
 def _iteration(answer: Answer) -> _Step:
@@ -215,14 +241,25 @@ def verified_scope(answer: Answer) -> str:
     tol = f"--tol {answer.parameters['tol']:g}"
     if answer.parameters.get("stop") == "networkx":
         tol += " --stop networkx"
-    iterations = answer.outcome.get("iterations")
-    if iterations is None:
-        # A run of max_iter iterations may have ended before the tolerance was met.
-        max_iter = answer.parameters.get("max_iter")
-        cut_off = "" if max_iter is None else f" or as the ranks of {_count_of_iterations(max_iter)}"
-        return f", within {tol}{cut_off}"
-    met = f", within {tol}" if answer.outcome.get("converged", True) else f"; {tol} was not met"
-    return f": the ranks of {_count_of_iterations(iterations)}{met}"
+    if answer.outcome.get("iterations") is None and _meets_tolerance(answer):
+        return f", within {tol}"
+    converged = answer.outcome.get("iterations") is not None and answer.outcome.get("converged", True)
+    met = f", within {tol}" if converged else f"; they have not converged, because {tol} was not met"
+    return f": the ranks of {_count_of_iterations(_iterations_of(answer))}{met}"
+
+
+def _meets_tolerance(answer: Answer) -> bool:
+    """Return whether ranks of an unknown number of iterations meet the tolerance."""
+    if answer.parameters.get("max_iter") is None or answer.graph.n == 0:
+        return True  # else the verification had failed
+    stored = column(answer, "rank")
+    rule = {
+        name: answer.parameters[name] for name in ("tol", "stop", "semantics") if name in answer.parameters
+    }
+    tolerance = tolerance_of(answer.graph.n, **{"stop": "l1", "semantics": "networkx", **rule})
+    return _change(stored, _iteration(answer))[0] <= tolerance + slack_of(
+        answer, stored.dtype, int(answer.graph.in_degree().max(initial=0))
+    )
 
 
 def claim_parameters(

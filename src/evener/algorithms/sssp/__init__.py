@@ -1,4 +1,4 @@
-"""Single-source shortest paths."""
+"""Shortest paths from one or more sources."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ __all__ = ["SPEC"]
 
 SPEC = AlgorithmSpec(
     name="sssp",
-    summary="Shortest paths from a source over edge weights.",
+    summary="Shortest paths from one or more sources over edge weights.",
     run="evener.algorithms.sssp.sssp:sssp",
     verify="evener.algorithms.sssp.verify:check",
+    verify_in_parts="evener.algorithms.verification_tree_in_parts:check_sssp",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=(
-        Option("source", "vertex", "Id of the vertex to start from (default 0)."),
+        Option(
+            "source",
+            "vertices",
+            "Ids of the vertices to start from, with commas or repeated (default: the first vertex).",
+            required=True,
+        ),
+        Option("target", "vertex", "Vertex at which the search ends (default: none)."),
+        Option("cutoff", "float", "Largest distance (default: none)."),
         Option("delta", "float", "Width of a bucket of distances (default: from mean weight and degree)."),
     ),
     directions="both",

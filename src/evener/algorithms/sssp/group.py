@@ -43,7 +43,7 @@ def settle_on_group(
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
     taken, explored, waiting = engine.scalar(1), 0, 1
-    while waiting:
+    while waiting and not s.is_beyond_goal():
         # The vertices and edges of the previous buckets, because the next ones are not known.
         engine.superstep("settle", active=taken, edges=explored)
         _, explored, left, waiting = engine.compute(

@@ -4,19 +4,18 @@
 #include "buckets.cuh"
 #include "rows.cuh"
 
-// Set the distance of `source` to 0 and flag it as pending. `source` is NO_VERTEX if another partition owns
-// it.
+// Set the distance of `sources`, distinct vertices of this partition, to 0 and flag them as pending.
 //
 // Returns the number of pending vertices.
 template <typename Distance>
-__global__ void SERIAL begin(u32 source, Array<Distance> distance, Bits pending, Results<u64> results) {
-    u64 vertices = 0;
-    if (source != NO_VERTEX) {
-        distance[source] = 0;
-        pending.set(source);
-        vertices = 1;
+__global__ void SERIAL begin(
+    Array<const u32> sources, Array<Distance> distance, Bits pending, Results<u64> results
+) {
+    for (u64 i = 0; i < sources.length; i++) {
+        distance[sources[i]] = 0;
+        pending.set(sources[i]);
     }
-    results.sum(vertices);
+    results.sum(sources.length);
 }
 
 // ---- buckets ---------------------------------------------------------------------------------------

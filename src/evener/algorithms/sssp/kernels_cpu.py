@@ -41,17 +41,17 @@ _WORD_CHUNK = np.uint64(64)
 
 
 @serial
-def begin(source, distance, pending):
-    """Set the distance of `source` to 0 and flag it as pending.
+def begin(sources, distance, pending):
+    """Set the distance of `sources`, distinct vertices of this partition, to 0 and flag them as pending.
 
-    `source` is `NO_VERTEX` if another partition owns it. Returns the number of pending vertices.
+    Returns the number of pending vertices.
     """
-    if source == NO_VERTEX:
-        return _ZERO
-    s = np.uint64(source)
-    distance[s] = 0
-    pending[s >> _SIX] |= _ONE << (s & _LOW_BITS)
-    return _ONE
+    vertices = _ZERO
+    for s in sources:
+        distance[s] = 0
+        pending[np.uint64(s) >> _SIX] |= _ONE << (np.uint64(s) & _LOW_BITS)
+        vertices += _ONE
+    return vertices
 
 
 # ---- buckets ------------------------------------------------------------------------------------

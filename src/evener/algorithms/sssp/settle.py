@@ -14,6 +14,7 @@ from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
+    from evener.algorithms.goal import Goal
     from evener.engine.array import PartitionedArray
     from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.checkpoints.state import StateArray
@@ -72,9 +73,9 @@ class SearchState:
     """
 
     def __init__(
-        self, engine: Engine, checkpoints: Checkpoints, far: np.uint32 | np.float64, budget: int
+        self, engine: Engine, checkpoints: Checkpoints, goal: Goal, far: np.uint32 | np.float64, budget: int
     ) -> None:
-        self._engine, self._checkpoints = engine, checkpoints
+        self._engine, self._checkpoints, self._goal, self._far = engine, checkpoints, goal, far
         self.distance = engine.array(far.dtype, far)
         self.parent = engine.owned_array("uint32", NO_VERTEX)
         self.pending, self.near = engine.bitmaps(2)
@@ -86,6 +87,18 @@ class SearchState:
     def begin_settling(self) -> None:
         """Reset the numbers of a single element."""
         self.few, self.explored, self.taken, self.waiting = True, 0, 1, 1
+
+    def is_beyond_goal(self, nearest: float | None = None) -> bool:
+        """Return whether all waiting vertices are farther away than the target or the cutoff.
+
+        `nearest` is the smallest distance of a waiting vertex, if it is known. Weights are not negative, so
+        all distances up to `nearest` are final.
+        """
+        if not self._goal.limited:
+            return False
+        if nearest is None:
+            nearest = nearest_distance(self._engine, self.distance, self.pending)
+        return nearest > self._goal.limit(self._engine, self.distance, float(self._far))
 
     def end_step(self) -> None:
         """Write a checkpoint if one is due, or continue from one."""
@@ -114,7 +127,7 @@ def settle_together(engine: Engine, state: SearchState, delta: float, far: np.ui
     while True:
         s.end_step()
         nearest = nearest_distance(engine, s.distance, s.pending)
-        if nearest == math.inf:
+        if nearest == math.inf or s.is_beyond_goal(nearest):
             return False
         end = _bucket_end(nearest, delta, far)
         _, edges = engine.compute(
@@ -140,7 +153,7 @@ def settle_single(engine: Engine, state: SearchState, delta: float, far: np.uint
     nearest, next_nearest = engine.counters(2)
     narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
     s.begin_settling()
-    while s.waiting:
+    while s.waiting and not s.is_beyond_goal():
         s.end_step()
         # A superstep reports the edges of the previous superstep, because its own are not known yet.
         if s.few and tuning.one_thread:

@@ -1,4 +1,4 @@
-"""Shortest paths from one source, by delta-stepping with pulling sweeps, on any number of partitions.
+"""Shortest paths from the nearest source, by delta-stepping with pulling sweeps, on any number of partitions.
 
 Idea: vertices wait in buckets of width delta. The out-edges of the nearest bucket are relaxed until the
 bucket is empty. If a bucket would relax much of the graph, a sweep runs instead: every vertex searches its
@@ -28,11 +28,11 @@ from evener.algorithms.arguments import (
     check_weights,
     ensure_placed,
     graph_of,
-    number_of_source,
     opened,
     unsigned,
 )
 from evener.algorithms.bfs.bfs import run_bfs
+from evener.algorithms.goal import Goal, parse_goal, search_each
 from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
@@ -96,8 +96,12 @@ class _Tree(NamedTuple):
 
 def sssp(
     graph: Graph | PartitionedGraph | str,
-    source: Any = 0,
+    source: Any = None,
     *,
+    sources: Any = None,
+    target: Any = None,
+    cutoff: float | None = None,
+    each: bool = False,
     delta: float | None = None,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
@@ -106,7 +110,7 @@ def sssp(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Return the least distance from a source to every vertex, and a tree of shortest paths.
+    """Return the least distance from any source to every vertex, and a tree of shortest paths.
 
     Parameters
     ----------
@@ -114,8 +118,18 @@ def sssp(
         A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head. Weights must be at least 0; an edge of infinite weight is never
         used. The edges of a graph without weights have length 1.
-    source : id, default 0
+    source : id
         Id of the vertex to start from.
+    sources : sequence of ids
+        Ids of several vertices to start from, instead of `source`.
+    target : id, optional
+        The search ends when the distance of this vertex is known. Vertices that are farther away than the
+        target are reported as unreached.
+    cutoff : float, optional
+        Largest distance. Vertices that are farther away are reported as unreached.
+    each : bool, default False
+        If true, search once from each source. The result is a `ResultRows`, whose arrays have one row for
+        each source, in the order of `sources`.
     delta : float, optional
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
         over the mean degree; more on several elements.
@@ -129,16 +143,16 @@ def sssp(
     Returns
     -------
     Result
-        ``distance``: float64, shape (n,), infinite if unreached. ``parent``: int64, shape (n,), the id of the
-        previous vertex on a shortest path, or its position in ``graph.ids`` if ids are strings. The parent of
-        the source is the source; -1 if unreached.
+        ``distance``: float64, shape (n,), infinite if unreached. ``parent``: shape (n,), the id of the
+        previous vertex on a shortest path; a source is its own parent. Unreached vertices have the parent -1,
+        or None if ids are not integers.
 
     Raises
     ------
     ArgumentError
-        If a weight is negative or NaN, or if `delta` is not above 0.
+        Without a source. If a weight or the cutoff is negative or NaN, or if `delta` is not above 0.
     UnknownVertexError
-        If the source is not in the graph.
+        If a source or the target is not in the graph.
     DeviceError
         If a GPU is named and none can be used, or if a GPU fails.
     OutOfMemoryError
@@ -151,6 +165,8 @@ def sssp(
     >>> r = ev.sssp(g, source=0)
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0.0, 1.5, 3.5, inf], [0, 0, 1, -1])
+    >>> ev.sssp(g, sources=[1, 3], cutoff=1.0)["distance"].tolist()
+    [1.0, 0.0, inf, 0.0]
     """
     if delta is not None and not (
         is_number(delta) and (0 < delta <= sys.float_info.max or delta == math.inf)
@@ -159,15 +175,20 @@ def sssp(
         raise ArgumentError(msg)
     given = opened(graph, SPEC)
     whole = graph_of(given, "sssp")
-    number, dtype = number_of_source(whole, source), whole.weight_dtype
+    goal = parse_goal(whole, "sssp", source, sources, target, cutoff)
+    dtype = whole.weight_dtype
     need = "shortest paths need weights of 0 or more on every edge"
     heaviest = 0.0 if dtype is None else check_weights(whole, need)
     pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    parameters = {"source": source, "delta": delta}
-    if dtype is None:
+
+    def search(goal: Goal) -> Result:
+        parameters = {**goal.parameters, "delta": delta}
+        if dtype is not None:
+            fits = dtype.kind in "iu" and bool(heaviest < FAR)
+            return _run_sssp(pg, goal, parameters, progress, checkpoint, integers=fits)
         return run_bfs(
             pg,
-            number,
+            goal,
             "sssp",
             parameters,
             progress,
@@ -175,17 +196,29 @@ def sssp(
             host_state=SPEC.host_state,
             as_distance=_unreached_infinite,
         )
+
+    return search_each(goal, pg.graph, search) if each else search(goal)
+
+
+def _run_sssp(
+    pg: PartitionedGraph,
+    goal: Goal,
+    parameters: dict[str, Any],
+    progress: Callable[[Progress], None] | None,
+    checkpoint: Checkpoint | None,
+    *,
+    integers: bool,
+) -> Result:
+    """Return a search over weights. If `integers`, try distances of 32 bits first."""
     undirected = not pg.graph.directed
     engine = Engine(pg, "sssp", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state)
     wider = 1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
-    width = delta or _bucket_width(pg.graph) * wider
-    start = engine.at_vertex(number)
+    width = parameters["delta"] or _bucket_width(pg.graph) * wider
     infinity = np.float64(np.inf)
     with open_checkpoints(engine, pg, checkpoint, "sssp", parameters) as checkpoints:
-        search = partial(_search, engine, checkpoints, start, pg.graph.m, float(width))
-        fits = dtype.kind in "iu" and heaviest < FAR
+        search = partial(_search, engine, checkpoints, goal, pg.graph.m, float(width))
         tree = None
-        if fits and not checkpoints.has(distance_name(infinity.dtype)):
+        if integers and not checkpoints.has(distance_name(infinity.dtype)):
             tree = search(FAR)
         if tree is None or tree.beyond:
             tree = search(infinity)
@@ -210,14 +243,15 @@ def sssp(
 def _search(
     engine: Engine,
     checkpoints: Checkpoints,
-    source: PartitionedArray,
+    goal: Goal,
     m: int,
     delta: float,
     far: np.uint32 | np.float64,
 ) -> _Tree:
-    state = SearchState(engine, checkpoints, far, engine.equal_share(m // EDGES_TO_SWEEP))
+    state = SearchState(engine, checkpoints, goal, far, engine.equal_share(m // EDGES_TO_SWEEP))
+    sources = goal.sources(engine)
     engine.superstep("begin")
-    engine.compute(kernels.begin, source, state.distance, state.pending)
+    engine.compute(kernels.begin, sources, state.distance, state.pending)
     settle: Callable[..., bool] = settle_single if engine.single else settle_together
     again = EDGES_TO_SWEEP_AGAIN
     if engine.group is not None and not checkpoints.active:
@@ -228,7 +262,12 @@ def _search(
         state.budget = _NO_LIMIT
         if settle is settle_together:
             delta *= WIDER_AFTER_SWEEP
-    return _find_parents(engine, source, far, state.distance, state.parent, state.queue)
+    limit = goal.limit(engine, state.distance, float(far))
+    if limit < far:
+        largest = far.dtype.type(limit)  # an integer below the limit, or the limit
+        engine.compute(tree_kernels.forget_beyond, engine.owned, largest, far, state.distance, state.parent)
+    tree = _find_parents(engine, sources, far, state.distance, state.parent, state.queue)
+    return tree if limit >= far else tree._replace(beyond=0)
 
 
 def _sweep(
@@ -275,7 +314,7 @@ def _parts_of_sweep(engine: Engine) -> list[PartitionedArray]:
 
 def _find_parents(
     engine: Engine,
-    source: PartitionedArray,
+    sources: PartitionedArray,
     far: np.uint32 | np.float64,
     distance: PartitionedArray,
     parent: PartitionedArray,
@@ -293,7 +332,7 @@ def _find_parents(
         weights,
         blocks,
         engine.out_degree,
-        source,
+        sources,
         far,
         distance,
         parent,

@@ -43,7 +43,20 @@ __device__ inline u32 visit_batch(
     return __any_sync(ALL, rows != 0) ? across(rows, Or()) : 0;
 }
 
-// Give each reached vertex without a parent a nearer in-neighbour on a shortest path.
+// Mark the vertices with a distance above `limit` as unreached.
+template <typename Distance>
+__global__ void PARALLEL(256) forget_beyond(
+    u64 owned, Distance limit, Distance far, Array<Distance> distance, Array<u32> parent
+) {
+    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
+        if (distance[v] <= limit) continue;
+        distance[v] = far;
+        parent[v] = NO_VERTEX;
+    }
+}
+
+// Give each reached vertex without a parent a nearer in-neighbour on a shortest path. Each source becomes its
+// own parent.
 //
 // An unreached vertex temporarily gets any reached in-neighbour, because several warps may process its edges.
 // Returns (left, beyond, edges): the reached vertices still without a parent, the unreached vertices with a
@@ -51,11 +64,13 @@ __device__ inline u32 visit_batch(
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) find_parents(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u32> blocks,
-    Array<const u32> out_degree, u32 source, Distance far, Array<const Distance> distance, Array<u32> parent,
+    Array<const u32> out_degree, Array<const u32> sources, Distance far, Array<const Distance> distance, Array<u32> parent,
     Results<u64, u64, u64> results, Grid grid
 ) {
+    for (u64 i = thread_of_grid(); i < sources.length; i += threads_of_grid()) parent[sources[i]] = sources[i];
+    grid.sync();
     over_rows(offsets, [&](Rows& rows) {
-        bool searches = rows.some && rows.v != source && look(parent[rows.v]) == NO_VERTEX;
+        bool searches = rows.some && look(parent[rows.v]) == NO_VERTEX;
         Distance own_distance = searches ? distance[rows.v] : 0;
         u32 searching = __ballot_sync(ALL, searches);
         EdgeBatch batch;
@@ -80,9 +95,7 @@ __global__ void PARALLEL(256) find_parents(
         Distance own_distance = distance[v];
         bool found = look(parent[v]) != NO_VERTEX;
         if (own_distance < far) edges += out_degree[v];
-        if (v == source) {
-            parent[v] = source;
-        } else if (own_distance < far) {
+        if (own_distance < far) {
             left += !found;
         } else if (found) {
             beyond++;

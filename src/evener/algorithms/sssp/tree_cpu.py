@@ -19,7 +19,7 @@ from evener.kernels.cpu.simd import LANES
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.kernels.vertex import NO_VERTEX
 
-__all__ = ["attach_zero_weight", "begin_zero_weight_levels", "find_parents"]
+__all__ = ["attach_zero_weight", "begin_zero_weight_levels", "find_parents", "forget_beyond"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -28,16 +28,23 @@ _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
 
 
+@serial
+def forget_beyond(owned, limit, far, distance, parent):
+    """Mark the vertices with a distance above `limit` as unreached."""
+    for v in range(np.uint64(owned)):
+        if distance[v] > limit:
+            distance[v] = far
+            parent[v] = NO_VERTEX
+
+
 @inline_step
-def _find_parents_chunk(offsets, targets, weights, out_degree, source, far, distance, parent, first, last):
+def _find_parents_chunk(offsets, targets, weights, out_degree, far, distance, parent, first, last):
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO
     for v in range(first, last):
         own_distance = distance[v]
         edges += np.uint64(out_degree[v]) if own_distance < far else _ZERO
-        if v == np.uint64(source):
-            parent[v] = source
         if parent[v] != NO_VERTEX:
             continue
         # The loop has no branch per edge, so that the reads of several distances overlap.
@@ -60,16 +67,14 @@ def _find_parents_chunk(offsets, targets, weights, out_degree, source, far, dist
 
 
 @inline_step
-def _find_parents_worker(
-    offsets, targets, weights, blocks, out_degree, source, far, distance, parent, counter
-):
+def _find_parents_worker(offsets, targets, weights, blocks, out_degree, far, distance, parent, counter):
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO
     b = take_chunk(counter, _ONE)
     while b + _ONE < np.uint64(len(blocks)):
         x, y, z = _find_parents_chunk(
-            offsets, targets, weights, out_degree, source, far, distance, parent, np.uint64(blocks[b]),
+            offsets, targets, weights, out_degree, far, distance, parent, np.uint64(blocks[b]),
             np.uint64(blocks[b + _ONE]),
         )  # fmt: skip
         left += x
@@ -80,8 +85,10 @@ def _find_parents_worker(
 
 
 @parallel
-def find_parents(offsets, targets, weights, blocks, out_degree, source, far, distance, parent):
+def find_parents(offsets, targets, weights, blocks, out_degree, sources, far, distance, parent):
     """Give each reached vertex without a parent a nearer in-neighbour on a shortest path.
+
+    Each source becomes its own parent.
 
     Returns (left, beyond, edges): the reached vertices still without a parent, the unreached vertices with a
     reached in-neighbour, and the out-edges of the reached vertices. A vertex is left if only zero-weight
@@ -91,9 +98,11 @@ def find_parents(offsets, targets, weights, blocks, out_degree, source, far, dis
     left = _ZERO
     beyond = _ZERO
     edges = _ZERO
+    for s in sources:
+        parent[s] = s
     for _ in prange(WORKERS):
         x, y, z = _find_parents_worker(
-            offsets, targets, weights, blocks, out_degree, source, far, distance, parent, counter
+            offsets, targets, weights, blocks, out_degree, far, distance, parent, counter
         )
         left += x
         beyond += y

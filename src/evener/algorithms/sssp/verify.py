@@ -17,8 +17,9 @@ from evener.algorithms.verification import (
     edge_blocks,
     fail,
     first_true,
+    largest_distance,
     none_found,
-    source_number,
+    source_numbers,
     vertex_numbers,
 )
 from evener.algorithms.verification_tree import check_tree
@@ -35,8 +36,8 @@ _ROUNDINGS = 4
 
 
 def check(answer: Answer) -> None:
-    """Raise VerificationError unless `distance` and `parent` are a shortest-path tree of the source."""
-    graph, source = answer.graph, source_number(answer)
+    """Raise VerificationError unless `distance` and `parent` are shortest-path trees of the sources."""
+    graph, sources = answer.graph, source_numbers(answer)
     raw = column(answer, "distance")
     if raw.dtype.kind not in "iuf":
         fail(answer, "distances are numbers", f"found {raw.dtype}")
@@ -46,7 +47,12 @@ def check(answer: Answer) -> None:
         v = first_true(~(distance >= 0))
         fail(answer, "no distance is negative or NaN", f"vertex {graph.ids[v]} is at {distance[v]}, not >= 0")
     parent = vertex_numbers(answer, "parent")
-    check_tree(answer, source, distance, parent, reached=np.isfinite(distance))
+    check_tree(answer, sources, distance, parent, reached=np.isfinite(distance))
+    limit = largest_distance(answer, distance)
+    if (beyond := np.isfinite(distance) & (distance > limit)).any():
+        v = first_true(beyond)
+        rule = "no vertex is farther away than the target or the cutoff"
+        fail(answer, rule, f"vertex {graph.ids[v]} has distance {distance[v]}, which is more than {limit:g}")
 
     weights = np.ones(graph.m, dtype=np.uint8) if graph.weights is None else graph.weights
     blocks = edge_blocks(graph.offsets)
@@ -56,9 +62,11 @@ def check(answer: Answer) -> None:
     )
     if not none_found(first):
         _fail_wrong_parent(answer, weights, parent, distance, int(first.min()))
-    kernels.find_shorter_path(graph.offsets, graph.targets, weights, distance, tolerance, blocks, first)
+    kernels.find_shorter_path(
+        graph.offsets, graph.targets, weights, distance, limit, tolerance, blocks, first
+    )
     if not none_found(first):
-        _fail_shorter_path(answer, weights, distance, tolerance, int(first.min()))
+        _fail_shorter_path(answer, weights, distance, limit, tolerance, int(first.min()))
 
 
 def _fail_wrong_parent(
@@ -79,13 +87,18 @@ def _fail_wrong_parent(
 
 
 def _fail_shorter_path(
-    answer: Answer, weights: NDArray[Any], distance: NDArray[np.float64], tolerance: float, v: int
+    answer: Answer,
+    weights: NDArray[Any],
+    distance: NDArray[np.float64],
+    limit: float,
+    tolerance: float,
+    v: int,
 ) -> None:
     graph = answer.graph
     row = slice(int(graph.offsets[v]), int(graph.offsets[v + 1]))
     through = distance[v] + weights[row]
     heads = graph.targets[row]
-    e = first_true(distance[heads] > through * (1 + tolerance))
+    e = first_true((distance[heads] > through * (1 + tolerance)) & (through <= limit))
     w = heads[e]
     edge = f"vertex {graph.ids[w]} has distance {distance[w]}, but {through[e]} through {graph.ids[v]}"
     if np.isinf(distance[w]):

@@ -45,22 +45,26 @@ def find_wrong_parent(offsets, targets, weights, undirected, parent, distance, t
 
 
 @inline_step
-def _find_shorter_path_in(offsets, targets, weights, distance, tolerance, start, stop):
+def _find_shorter_path_in(offsets, targets, weights, distance, limit, tolerance, start, stop):
     for v in range(start, stop):
         if distance[v] < np.inf:
             shorter = _ZERO
             for e in range(offsets[v], offsets[v + _ONE]):
                 through = distance[v] + weights[e]
-                shorter += np.uint64(distance[targets[e]] > through + tolerance * through)
+                found = distance[targets[e]]
+                shorter += np.uint64((found > through + tolerance * through) & (through <= limit))
             if shorter != _ZERO:
                 return np.uint32(v)
     return NO_VERTEX
 
 
 @parallel
-def find_shorter_path(offsets, targets, weights, distance, tolerance, blocks, first):
-    """Find the first reached vertex with an edge that would shorten the distance of a neighbour."""
+def find_shorter_path(offsets, targets, weights, distance, limit, tolerance, blocks, first):
+    """Find the first reached vertex with an edge that would shorten the distance of a neighbour.
+
+    Paths longer than `limit` do not count.
+    """
     for b in prange(len(blocks) - 1):
         first[b] = _find_shorter_path_in(
-            offsets, targets, weights, distance, tolerance, blocks[b], blocks[b + 1]
+            offsets, targets, weights, distance, limit, tolerance, blocks[b], blocks[b + 1]
         )

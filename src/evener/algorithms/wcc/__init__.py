@@ -11,6 +11,7 @@ SPEC = AlgorithmSpec(
     summary="Weakly connected components.",
     run="evener.algorithms.wcc.wcc:wcc",
     verify="evener.algorithms.wcc.verify:check",
+    verify_in_parts="evener.algorithms.wcc.verify_in_parts:check",
     columns=(Column("component", "group"),),
     directions="both",
     reads_every_edge=False,

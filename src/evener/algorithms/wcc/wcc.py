@@ -77,8 +77,8 @@ def wcc(
     Returns
     -------
     Result
-        ``component``: int64, shape (n,), the id of the smallest vertex in the component, or its position in
-        ``graph.ids`` if ids are strings. `outcome` has the number of ``components``.
+        ``component``: shape (n,), the id of the first vertex in the component. `outcome` has the number of
+        ``components``.
 
     Raises
     ------

@@ -19,10 +19,12 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.errors import ArgumentError, FileError
 from evener.graph.arrays import MAX_VERTICES
 from evener.graph.checks import check_file_name, check_path, type_name
-from evener.system.memory import translate_errors
+from evener.system.memory import require, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +105,20 @@ def read(
             return from_spec(str(path))
     kind, source = _source_of(path, format)
     with source.translate_errors(f"{kind.name} data"):
-        return kind.read(source, options)
+        return _with_ids_of_file(kind.read(source, options), kind)
+
+
+def _with_ids_of_file(graph: Graph, kind: Format) -> Graph:
+    """Return the graph of a file with the ids of the file, if these do not begin with 0."""
+    from evener.graph.graph import Graph
+
+    if not kind.first_id:
+        return graph
+    require(8 * graph.n, f"the ids of {graph.n:,} vertices")
+    ids = np.arange(kind.first_id, kind.first_id + graph.n, dtype=np.int64)
+    return Graph(
+        graph.offsets, graph.targets, weights=graph.weights, ids=ids, directed=graph.directed, validate=False
+    )
 
 
 def read_share(
@@ -173,8 +188,9 @@ def write(
     format : str, optional
         Name or suffix of the format. The default is the suffix of the path.
     ids : {"keep", "drop"}
-        Matrix Market, METIS, DIMACS, GAP and SciPy files store no ids. "keep" then raises an error; "drop"
-        writes the vertex numbers ``0..n-1``.
+        GAP and SciPy files have the ids ``0..n-1``, and Matrix Market, METIS and DIMACS files ``1..n``. For
+        other ids, "keep" raises an error; "drop" numbers the vertices. A graph without ids of its own is
+        numbered in any case.
 
     Raises
     ------
@@ -199,10 +215,16 @@ def write(
     if ids not in ("keep", "drop"):
         raise ArgumentError(f"ids=: expected 'keep' or 'drop', found {ids!r}")
     kind, compression = format_of(target, format)
-    if graph.has_custom_ids and ids == "keep" and not kind.stores_ids:
+    if graph.has_custom_ids and ids == "keep" and not kind.stores_ids and not kind.keeps_ids_of(graph):
         msg = (
             f"{target}: {kind.name} files cannot store vertex ids ({graph.ids[0]} to {graph.ids[-1]}); "
             "write .evg, .parquet or .txt, or give ids='drop'"
+        )
+        raise ArgumentError(msg)
+    if graph.has_object_ids and ids == "keep":
+        msg = (
+            f"{target}: files store ids that are integers or strings, found {type_name(graph.ids[0])}; "
+            "rename the nodes with networkx.relabel_nodes, or give ids='drop'"
         )
         raise ArgumentError(msg)
     if graph.has_custom_ids and ids == "drop":

@@ -88,4 +88,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(pa.table([arc, *ends, weights], ["a", "src", "dst", "weight"]), sink, options)
 
 
-FORMAT = Format("DIMACS", (".gr",), read, write, stores_ids=False)
+FORMAT = Format("DIMACS", (".gr",), read, write, stores_ids=False, first_id=1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,13 @@ from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
 from evener.graph.formats.integer_weights import first_not_representable
-from evener.graph.formats.name_lines import NUMBER, Fields, is_header_row, read_fields
+from evener.graph.formats.name_lines import (
+    NUMBER,
+    Fields,
+    is_header_row,
+    read_fields,
+    read_fields_in_parts,
+)
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
@@ -68,7 +75,12 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             line, cut = text.line, text.cut
     if not numbers:
         fields = read_fields(source)
-        edges, line, cut = _edges_of_names(fields, source, options, heading), fields.last_line, fields.cut
+        head = [column[0].as_py() for column in fields.columns] if len(fields.line) else []
+        edges, line, cut = (
+            _edges_of_names(fields, source, options, heading, head),
+            fields.last_line,
+            fields.cut,
+        )
     _check_count(source.path, line, heading, len(edges.src), cut=cut)
     return build_graph(edges, options, source.path)
 
@@ -91,22 +103,18 @@ def _begin(text: Text, options: ReadOptions) -> tuple[Heading, bool]:
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
-    """Return the edges in this rank's part of an edge list with integer ids."""
+    """Return the edges in this rank's part of an edge list."""
 
     def begin() -> Any:
         refuse_columns(options, "an edge list")
-        refuse_compressed(source)
         source.check()
         if world.rank:
             return None
         with open_text(source) as text:
             heading, numbers = _begin(text, options)
             if not numbers:
-                msg = (
-                    "expected integer ids, because several ranks read the file; convert it to .evg with "
-                    "evener convert, which keeps the ids, or read it with one process"
-                )
-                raise FormatError(msg, path=source.path, line=text.line + 1)
+                refuse_compressed(source)
+                return heading, None, None, text.line, text.offset
             if options.n is not None and heading.isolated:
                 msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids"
                 raise ArgumentError(f"{source.path}: {msg}; remove n")
@@ -116,6 +124,8 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
             return heading, isolated, grammar, text.line, text.offset
 
     heading, isolated, grammar, line, offset = world.allgather(on_all_ranks(world, begin))[0]
+    if isolated is None:
+        return _share_of_names(source, options, world, heading, line=line, offset=offset)
     dtype = heading.weights if options.weighted is not False else None
     if grammar is None:
         weights = np.empty(0, dtype) if options.weighted or dtype else None
@@ -136,6 +146,29 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     edges.vertices = isolated if world.rank == 0 else isolated[:0]
     directed = next((d for d in (options.directed, heading.directed) if d is not None), True)
     return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
+
+
+def _share_of_names(
+    source: Source, options: ReadOptions, world: World, heading: Heading, *, line: int, offset: int
+) -> EdgeShare:
+    """Return the edges in this rank's part of an edge list of names."""
+    fields, first = read_fields_in_parts(world, source, line=line, offset=offset)
+    begins = next((rank for rank, rows in enumerate(world.allgather(len(fields.line))) if rows), 0)
+    own = heading if world.rank == begins else replace(heading, isolated=[])
+    edges = on_all_ranks(
+        world,
+        lambda: _edges_of_names(fields, source, options, own, first, begins=world.rank == begins),
+    )
+    found = world.allreduce(len(edges.src), "sum")
+    _check_count(source.path, fields.last_line, heading, found, cut=fields.cut)
+    weights = to_common_dtype(world, edges.weights)
+    share = EdgeIds(edges.src, edges.dst, weights, names=edges.ids, path=source.path)
+    if edges.ids is not None and edges.ids.dtype.kind == "i":  # integers with a point
+        share.src, share.dst = edges.ids[edges.src], edges.ids[edges.dst]
+        share.vertices, share.names = edges.ids, None
+    share.n = edges.n if options.n is None else options.n
+    directed = next((d for d in (options.directed, heading.directed) if d is not None), True)
+    return EdgeShare(share, directed, not directed, options.self_loops, options.duplicates)
 
 
 def _warn_unread_weights(path: Path, third: bytes) -> None:
@@ -218,13 +251,24 @@ def _check_count(path: Path, line: int, heading: Heading, found: int, *, cut: bo
         raise FormatError(msg, path=path, line=line)
 
 
-def _edges_of_names(fields: Fields, source: Source, options: ReadOptions, heading: Heading) -> Edges:
-    """Return the edges of a list with string ids, or with integer ids that have a point."""
+def _edges_of_names(
+    fields: Fields,
+    source: Source,
+    options: ReadOptions,
+    heading: Heading,
+    head: list[str],
+    *,
+    begins: bool = True,
+) -> Edges:
+    """Return the edges of a list with string ids, or with integer ids that have a point.
+
+    `head` has the fields of the first line of the file, which is in `fields` if `begins` is true.
+    """
     import pyarrow as pa
 
     columns, line = fields.columns, fields.line
     ends, count = columns[:2], len(columns)
-    if len(line) > 1 and not heading.strings and is_header_row(columns):
+    if begins and len(line) > 1 and not heading.strings and is_header_row(columns):
         first = [end[0].as_py() for end in ends]
         if any(map(NUMBER.fullmatch, first)):
             msg = f"expected two integer vertex ids, as in the next line, found {' '.join(first)!r}; {_NAMES}"
@@ -232,14 +276,14 @@ def _edges_of_names(fields: Fields, source: Source, options: ReadOptions, headin
             msg = "expected an edge, found column names; begin the line with #, or use the suffix .csv"
         raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
-    third = str(columns[2][0]).encode() if count > 2 and len(line) else b""
-    if third and options.weighted is None and not _NUMBER.match(third):
+    third = head[2].encode() if len(head) > 2 else b""
+    if begins and third and options.weighted is None and not _NUMBER.match(third):
         _warn_unread_weights(source.path, third)
     if options.weighted or (options.weighted is None and _NUMBER.match(third)):
         if count < 3:
             raise FormatError("expected weights, but the lines have two fields", path=source.path)
         weights = _parse_weights(columns[2], line, source.path, heading)
-    if not heading.strings and len(line) and all(_DECIMAL.fullmatch(str(end[0]).encode()) for end in ends):
+    if not heading.strings and head and all(_DECIMAL.fullmatch(end.encode()) for end in head[:2]):
         src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
         edges = Edges(src, dst, weights, heading.directed, heading.n)
         if heading.isolated:

@@ -177,4 +177,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(pa.table(columns, ["row", "column", "value"][: len(columns)]), sink, options)
 
 
-FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False)
+FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False, first_id=1)

@@ -165,4 +165,4 @@ def _lines(graph: Graph, first: int, last: int, target: Path) -> Any:
     return pc.binary_join(whole, "\n")[0].as_buffer().to_pybytes() + b"\n"
 
 
-FORMAT = Format("METIS", (".graph", ".metis"), read, write, stores_ids=False)
+FORMAT = Format("METIS", (".graph", ".metis"), read, write, stores_ids=False, first_id=1)

@@ -15,8 +15,10 @@ import numpy as np
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import require_part
+from evener.graph.formats.text_part import parse_in_parts, part_of
 from evener.graph.formats.text_stream import open_text
 from evener.system import memory
+from evener.system.agreement import on_all_ranks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.formats.file import Source
+    from evener.system.world import World
 
-__all__ = ["NUMBER", "Fields", "is_header_row", "read_fields"]
+__all__ = ["NUMBER", "Fields", "is_header_row", "read_fields", "read_fields_in_parts"]
 
 # A number without blanks, as a field.
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
@@ -79,33 +82,99 @@ def read_fields(source: Source) -> Fields:
     OutOfMemoryError
         If the fields need more memory than is available.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     text, line, last_line, cut = _read_lines(source)
     if not len(text):
-        return Fields([pa.chunked_array([], pa.string())] * 2, line, last_line, cut)
-    memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {source.path}")
-    if pc.any(pc.ends_with(text, ",")).as_py():  # a comma at the end separates nothing
-        text = pc.replace_substring_regex(text, r"[ \t]*,$", "")
+        return Fields(_no_columns(2), line, last_line, cut)
+    text = _without_last_comma(text, source.path)
     fields, separator = _choose_fields(text, line, source.path)
+    count = len(fields[0])
+    return Fields(_columns(text, fields, count, separator, line, source.path), line, last_line, cut)
+
+
+def read_fields_in_parts(world: World, source: Source, *, line: int, offset: int) -> tuple[Fields, list[str]]:
+    """Return the fields of this rank's lines of a text with names, and the fields of the first line.
+
+    `line` lines precede byte `offset`, from which ranks read on. This is a collective operation; all ranks
+    must call it.
+
+    Raises
+    ------
+    FormatError
+        As `read_fields`, on all ranks. Also for quotes, and for names with blanks or commas.
+    """
+    part = part_of(world, source, offset=offset)
+
+    def read() -> tuple[tuple[Any, NDArray[np.intp], int, bool], int]:
+        found = _read_lines(part)
+        return found, found[2]
+
+    text, own, count, cut = parse_in_parts(world, read, line=line)
+    counts = world.allgather(count)
+    own += line + sum(counts[: world.rank])
+    text = on_all_ranks(world, lambda: _without_last_comma(text, source.path))
+    first = next((one for one in world.allgather(text[0].as_py() if len(text) else None) if one), "")
+    separator = next((s for s in "\t," if s in first), "")
+
+    def split() -> tuple[Any, list[str]]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        signs = rf'"|{_MIXED[separator]}' if separator else '"'
+        several = np.flatnonzero(pc.match_substring_regex(text, signs).to_numpy())
+        if len(several):
+            msg = (
+                "expected fields without quotes and one kind of separator, because several ranks read the "
+                f"file, found {text[int(several[0])].as_py()[:60]!r}; convert the file with evener convert"
+            )
+            raise FormatError(msg, path=source.path, line=int(own[several[0]]))
+        head = _split_plain(pa.chunked_array([[first]], pa.string()), "", own, source.path)[0].as_py()
+        if not len(text):
+            return _no_columns(max(len(head), 2)), head
+        fields = _split_plain(text, "", own, source.path)
+        return _columns(text, fields, len(head), "", own, source.path), head
+
+    columns, head = on_all_ranks(world, split)
+    return Fields(columns, own, line + sum(counts), any(world.allgather(cut))), head
+
+
+def _no_columns(count: int) -> list[Any]:
+    import pyarrow as pa
+
+    return [pa.chunked_array([], pa.string())] * count
+
+
+def _without_last_comma(text: Any, path: Path) -> Any:
+    """Return lines without a comma at the end, which separates nothing, after a check of the memory."""
+    import pyarrow.compute as pc
+
+    memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {path}")
+    if pc.any(pc.ends_with(text, ",")).as_py():
+        return pc.replace_substring_regex(text, r"[ \t]*,$", "")
+    return text
+
+
+def _columns(
+    text: Any, fields: Any, count: int, separator: str, line: NDArray[np.intp], path: Path
+) -> list[Any]:
+    """Return the columns of fields; each line must have `count` fields."""
+    import pyarrow.compute as pc
+
     counts = pc.list_value_length(fields).to_numpy()
-    count = int(counts[0])
     if count < 2:
         msg = f"expected tail and head with a separator between them, found {text[0].as_py()[:60]!r}"
-        raise FormatError(msg, path=source.path, line=int(line[0]))
+        raise FormatError(msg, path=path, line=int(line[0]))
     wrong = np.flatnonzero(counts != count)
     if len(wrong):
         kind = f" separated by {_WORDS[separator]}" if separator else ""
         msg = f"expected {count} fields{kind}, as in the first line, found {counts[wrong[0]]}"
-        raise FormatError(msg, path=source.path, line=int(line[wrong[0]]))
+        raise FormatError(msg, path=path, line=int(line[wrong[0]]))
     columns = [pc.list_element(fields, place) for place in range(count)]
     for column in columns[:2]:
         empty = np.flatnonzero(pc.equal(column, "").to_numpy())
         if len(empty):
             msg = "expected a tail and a head, found an empty field; complete or remove the line"
-            raise FormatError(msg, path=source.path, line=int(line[empty[0]]))
-    return Fields(columns, line, last_line, cut)
+            raise FormatError(msg, path=path, line=int(line[empty[0]]))
+    return columns
 
 
 def _choose_fields(text: Any, line: NDArray[np.intp], path: Path) -> tuple[Any, str]:
@@ -204,8 +273,8 @@ def _read_lines(source: Source) -> tuple[Any, NDArray[np.intp], int, bool]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kept, numbers = [], []
-    with open_text(source) as text:
+    kept, numbers = [], [np.empty(0, np.intp)]
+    with open_text(source, empty=True) as text:
         for chunk in text.chunks():
             require_part(chunk.stop - chunk.start, source.path)
             for lines in chunk.arrow_lines():

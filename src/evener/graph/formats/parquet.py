@@ -24,7 +24,7 @@ from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -36,102 +36,129 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
+# Rows of a table, and bytes of a read, where a rank reads a part of a file.
+_BATCH, _BUFFER = 1 << 17, 1 << 20
+
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a Parquet file."""
     source.check()
     with open_parquet(source) as file:
         chosen = choose_columns(file.schema_arrow.names, options, source.path)
-        _require(file, chosen, range(file.num_row_groups), source)
+        _require(file, chosen, range(file.metadata.num_rows), source)
         table = file.read(columns=chosen).select(chosen)
         table.validate(full=True)  # checks that strings are UTF-8
     return build_graph(edges_from_table(table, source.path), options, source.path)
 
 
-def open_parquet(source: Source) -> Any:
-    """Return an open Parquet file, which gives strings as dictionaries."""
+def open_parquet(source: Source, *, buffer_bytes: int = 0) -> Any:
+    """Return an open Parquet file, which gives strings as dictionaries.
+
+    With `buffer_bytes`, the file is read in parts of this size instead of whole columns of row groups.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
     with parquet.ParquetFile(str(source.path)) as file:
         metadata, schema = file.metadata, file.schema_arrow
     strings = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-    return parquet.ParquetFile(str(source.path), metadata=metadata, read_dictionary=strings)
+    return parquet.ParquetFile(
+        str(source.path), metadata=metadata, read_dictionary=strings, buffer_size=buffer_bytes
+    )
 
 
-def _require(file: Any, chosen: list[str], groups: Iterable[int], source: Source) -> None:
-    """Raise `OutOfMemoryError` if the columns of row groups, and a copy of them, need too much memory."""
+def _require(file: Any, chosen: list[str], rows: range, source: Source) -> None:
+    """Raise `OutOfMemoryError` if the columns of some rows, and a copy of them, need too much memory."""
     width = sum(width_of(file.schema_arrow.field(name).type) for name in chosen)
-    nbytes = 0
-    for group in map(file.metadata.row_group, groups):
-        columns = (group.column(place) for place in range(group.num_columns))
-        strings = (c for c in columns if c.physical_type == "BYTE_ARRAY" and c.path_in_schema in chosen)
-        nbytes += 2 * width * group.num_rows + sum(c.total_uncompressed_size for c in strings)
-    memory.require(nbytes, f"the edges of {source.path}")
+    strings = sum(
+        column.total_uncompressed_size
+        for group in map(file.metadata.row_group, range(file.num_row_groups))
+        for column in map(group.column, range(group.num_columns))
+        if column.physical_type == "BYTE_ARRAY" and column.path_in_schema in chosen
+    )
+    part = len(rows) / max(file.metadata.num_rows, 1)
+    memory.require(2 * width * len(rows) + int(strings * part), f"the edges of {source.path}")
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
-    """Return the edges in this rank's row groups of a Parquet file with integer ids."""
+    """Return the edges in this rank's rows of a Parquet file."""
 
     def own_rows() -> tuple[EdgeIds, dict[str, Any]]:
         source.check()
-        with source.translate_errors("Parquet data"), open_parquet(source) as file:
-            groups, first = _own_groups(file.metadata, world)
+        with source.translate_errors("Parquet data"), open_parquet(source, buffer_bytes=_BUFFER) as file:
             chosen = choose_columns(file.schema_arrow.names, options, source.path)
-            _require(file, chosen, groups, source)
-            tables = (file.read_row_group(group, columns=chosen) for group in groups)
-            empty = file.schema_arrow.empty_table().select(chosen)
-            metadata = read_metadata(file.schema_arrow)
-            return _edge_ids(source, [empty, *tables], chosen, first), metadata
+            rows = file.metadata.num_rows
+            own = range(rows * world.rank // world.size, rows * (world.rank + 1) // world.size)
+            _require(file, chosen, own, source)
+            empty = next(_tables(file, chosen, range(0))).replace_schema_metadata(None)
+            named = edges_from_table(empty, source.path).ids is not None
+            read_rows = _named_edges if named else _edge_ids
+            return read_rows(source, file, chosen, own), read_metadata(file.schema_arrow)
 
     edges, metadata = on_all_ranks(world, own_rows)
     isolated = metadata.get("isolated", [])
     if options.n is not None and isolated:
         msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids; remove n"
         raise ArgumentError(f"{source.path}: {msg}")
-    if world.rank == 0 and isolated:
+    if world.rank == 0 and isolated and edges.names is None:
         edges.vertices = parse_isolated_ids(isolated, source.path)
     edges.n = options.n if options.n is not None else None if isolated else metadata.get("n")
     directed = next((d for d in (options.directed, metadata.get("directed")) if d is not None), True)
     return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
 
 
-def _own_groups(metadata: Any, world: World) -> tuple[range, int]:
-    """Return the row groups of a rank, which divide the rows about equally, and the rows before them."""
-    rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-    ends = np.cumsum([0, *rows])
-    cuts = [int(np.searchsorted(ends, ends[-1] * rank // world.size)) for rank in range(world.size)] + [
-        len(rows)
-    ]
-    begin, end = cuts[world.rank : world.rank + 2]
-    return range(begin, end), int(ends[begin])
+def _tables(file: Any, chosen: list[str], rows: range) -> Iterator[Any]:
+    """Yield some rows of a file as tables of at most `_BATCH` rows; first an empty table."""
+    import pyarrow as pa
+
+    yield file.schema_arrow.empty_table().select(chosen)
+    at = 0
+    for group in range(file.metadata.num_row_groups):
+        following = at + file.metadata.row_group(group).num_rows
+        if following > rows.start and at < rows.stop:
+            for batch in file.iter_batches(_BATCH, row_groups=[group], columns=chosen):
+                begin, end = max(rows.start - at, 0), min(rows.stop - at, len(batch))
+                if begin < end:
+                    yield pa.Table.from_batches([batch.slice(begin, end - begin)]).select(chosen)
+                at += len(batch)
+                if at >= rows.stop:
+                    return
+        at = following
 
 
-def _edge_ids(source: Source, tables: Iterable[Any], chosen: list[str], first_row: int) -> EdgeIds:
-    """Return the edges of several tables, one after another."""
-    columns: list[list[NDArray[Any]]] = [[], [], []]
-    for table in tables:
-        plain = table.select(chosen).replace_schema_metadata(None)
+def _named_edges(source: Source, file: Any, chosen: list[str], rows: range) -> EdgeIds:
+    """Return the edges between strings in some rows of a file.
+
+    The first rows also give the vertices without edges.
+    """
+    import pyarrow as pa
+
+    table = pa.concat_tables(_tables(file, chosen, rows))
+    table.validate(full=True)
+    if rows.start:
+        table = table.replace_schema_metadata(None)
+    edges = edges_from_table(table, source.path, first_row=rows.start)
+    return EdgeIds(edges.src, edges.dst, edges.weights, names=edges.ids, path=source.path)
+
+
+def _edge_ids(source: Source, file: Any, chosen: list[str], rows: range) -> EdgeIds:
+    """Return the edges in some rows of a file."""
+    ends: list[NDArray[Any]] = [np.empty(len(rows), np.uint32) for _ in range(2)]
+    weights, done = None, 0
+    for table in _tables(file, chosen, rows):
+        plain = table.replace_schema_metadata(None)
         plain.validate(full=True)
-        edges = edges_from_table(plain, source.path, first_row=first_row)
-        if edges.ids is not None:
-            msg = (
-                f"{source.path}: expected integer ids, because several ranks read the file, found strings; "
-                "read it with one process, and write a container"
-            )
-            raise ArgumentError(msg)
-        ends = [_narrowed(edges.src), _narrowed(edges.dst)]
-        for column, values in zip(columns, [*ends, edges.weights], strict=True):
-            if values is not None:
-                column.append(values)
-        first_row += len(plain)
-    src, dst = (np.concatenate(column) for column in columns[:2])
-    return EdgeIds(src, dst, np.concatenate(columns[2]) if columns[2] else None, path=source.path)
-
-
-def _narrowed(ids: NDArray[Any]) -> NDArray[Any]:
-    """Return ids as uint32 if all fit, else as uint64."""
-    return ids.astype(np.uint32 if int(ids.max(initial=0)) < 1 << 32 else np.uint64, copy=False)
+        edges = edges_from_table(plain, source.path, first_row=rows.start + done)
+        stop = done + len(plain)
+        for place, values in enumerate((edges.src, edges.dst)):
+            if int(values.max(initial=0)) >= 1 << 32:
+                ends[place] = ends[place].astype(np.uint64, copy=False)
+            ends[place][done:stop] = values
+        if edges.weights is not None:
+            weights = np.empty(len(rows), edges.weights.dtype) if weights is None else weights
+            weights[done:stop] = edges.weights
+        done = stop
+    return EdgeIds(ends[0], ends[1], weights, path=source.path)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed

@@ -64,7 +64,7 @@ class Format:
     read, write : callable
         Functions that read and write a file.
     stores_ids : bool
-        True if a file can store ids other than ``0..n-1``.
+        True if a file can store any ids. If not, the ids are consecutive from `first_id`.
     compressed : bool
         True if ``.gz``, ``.zst`` or ``.bz2`` may follow the suffix.
     sibling_files : callable, optional
@@ -75,6 +75,8 @@ class Format:
         True if a file lists or counts vertices without edges.
     read_share : callable, optional
         Function that reads the part of one rank. Without it, several ranks cannot read a file together.
+    first_id : int, default 0
+        The id of the first vertex in a file that stores no ids.
     """
 
     name: str
@@ -87,6 +89,16 @@ class Format:
     stores_direction: bool = True
     stores_isolated: bool = True
     read_share: ShareReader | None = None
+    first_id: int = 0
+
+    def keeps_ids_of(self, graph: Graph) -> bool:
+        """Return whether a file keeps the ids of a graph that has ids of its own."""
+        if self.stores_ids:
+            return not graph.has_object_ids
+        first = self.first_id
+        return bool(
+            graph.has_integer_ids and graph.n and (graph.ids[[0, -1]] == [first, first + graph.n - 1]).all()
+        )
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -43,7 +44,7 @@ class TextPart(NamedTuple):
     ----------
     edges : Edges
     first_line, line_count : int
-        Number of the first line of the part, from 1, and of its lines.
+        Number of the first line of the part, from 1, and of its lines; -1 if they are scattered.
     last_line : int
         Number of the last line of the file.
     cut : bool
@@ -99,13 +100,16 @@ def parse_part(
 ) -> TextPart:
     """Parse this rank's part of a text, from byte `offset` on, which `line` lines precede.
 
-    This is a collective operation; all ranks must call it.
+    This is a collective operation; all ranks must call it. The part is a range of bytes. Of a compressed
+    file, each rank decompresses all chunks, and parses the chunks of its turns.
 
     Raises
     ------
     FormatError
         On all ranks, the first error of the file, with the number of its line.
     """
+    if source.compression is not None:
+        return _parse_turns(world, source, grammar, line)
     part = part_of(world, source, offset=offset)
 
     def parse() -> tuple[tuple[Edges, int, bool], int]:
@@ -121,6 +125,24 @@ def parse_part(
     counts = [line, *world.allgather(count)]
     cut = any(world.allgather(cut))
     return TextPart(edges, sum(counts[: world.rank + 1]) + 1, count, sum(counts), cut)
+
+
+def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int) -> TextPart:
+    """Parse this rank's chunks of compressed data, after `line` lines."""
+    error: EvenerError | None = None
+    try:
+        with open_text(source, turn=(world.rank, world.size)) as text:
+            for _ in range(line):
+                text.peek()  # continues in the next chunk at the end of a chunk
+                text.skip()
+            edges = lines.parse(text, grammar)
+            last, cut = text.line, text.cut
+    except EvenerError as own:
+        error = own
+    errors = [own for own in world.allgather(error) if own is not None]
+    if errors:
+        raise min(errors, key=lambda own: getattr(own, "line", None) or math.inf)
+    return TextPart(edges, 0, -1, last, cut)
 
 
 def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: int = 0) -> T:

@@ -76,19 +76,24 @@ class Text:
     stream : Stream
     reader : ThreadPoolExecutor
         Thread that reads ahead.
+    turn : (int, int)
+        Rank and number of ranks: `chunks` yields the chunks of this rank, which takes turns with the others.
     """
 
-    def __init__(self, source: Source, stream: Stream, reader: ThreadPoolExecutor) -> None:
+    def __init__(
+        self, source: Source, stream: Stream, reader: ThreadPoolExecutor, *, turn: tuple[int, int] = (0, 1)
+    ) -> None:
         self.source = source
+        self._turn = turn
         self.line = 0  # lines before the current position
         self.offset = source.start  # bytes before the current line, while lines are skipped one by one
-        self.share = 0.0  # fraction of the file in the chunks so far
+        self.share = 0.0  # fraction of the chunks of this rank so far
         self.cut = False  # whether the last line has no newline
         self._stream = stream
         self._reader = reader
         compressed = source.compression is not None
         room = CHUNK_BYTES if compressed else min(CHUNK_BYTES, source.size + 1)
-        if source.stop is not None:  # several ranks may share a memory
+        if source.stop is not None or turn[1] > 1:  # several ranks may share a memory
             room = min(room, max(MIN_CHUNK_BYTES, source.size >> 4))
         self._spare = bytearray(MAX_LINE_BYTES + room + 1)
         self._partial_line = b""
@@ -117,10 +122,18 @@ class Text:
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rest of the text in chunks; the caller adds the lines of each chunk to `line`."""
+        rank, ranks = self._turn
+        number = 0
         while self._chunk.stop:
-            if self._chunk.start < self._chunk.stop:
-                yield self._chunk
+            text, start, stop = self._chunk
+            if number % ranks == rank:
+                self.share = min(1.0, self.share * (number // ranks + 1) * ranks / (number + 1))
+                if start < stop:
+                    yield self._chunk
+            else:
+                self.line += text.count(b"\n", start, stop)
             self._chunk = self._next()
+            number += 1
 
     def _fill(self, room: bytearray) -> tuple[bytearray, int, float]:
         with self.source.translate_errors():
@@ -177,12 +190,18 @@ def refuse_binary(head: bytes, path: Path) -> None:
 
 
 @contextmanager
-def open_text(source: Source, *, empty: bool = False) -> Iterator[Text]:
-    """Open a file as text; raise `FormatError` if it is empty, unless `empty` is true."""
+def open_text(source: Source, *, empty: bool = False, turn: tuple[int, int] = (0, 1)) -> Iterator[Text]:
+    """Open a file as text; `turn` is as for `Text`.
+
+    Raises
+    ------
+    FormatError
+        If the file is empty, unless `empty` is true.
+    """
     with source.stream() as stream:
         reader = ThreadPoolExecutor(1, "evener-read")
         try:
-            text = Text(source, stream, reader)
+            text = Text(source, stream, reader, turn=turn)
             if not empty and text.peek() is None:
                 raise FormatError("expected a graph, but the file is empty", path=source.path)
             yield text

@@ -61,38 +61,39 @@ def _pack_slice(
     src, dst, weights, first, last, shift, symmetrise, loops, ranks, unwanted, rows, cursors, records,
     record_weights,
 ):  # fmt: skip
+    # A record that is not wanted overwrites the last one of its kind, because a branch would be slower.
     weighted = len(weights) > 0
     for e in range(first, last):
         u, v = np.uint64(src[e]), np.uint64(dst[e])
-        rank = np.uint64(ranks[u >> shift])
-        if rank != unwanted and (u != v or loops != ZERO):
+        if u != v or loops != ZERO:
+            rank = np.uint64(ranks[u >> shift])
             where = cursors[rank]
-            cursors[rank] = where + ONE
+            cursors[rank] = where + np.uint64(rank != unwanted)
             records[where] = ((u - rows[rank]) << HALF) | v
             if weighted:
                 record_weights[where] = weights[e]
         if symmetrise != ZERO and u != v:
             rank = np.uint64(ranks[v >> shift])
-            if rank != unwanted:
-                where = cursors[rank]
-                cursors[rank] = where + ONE
-                records[where] = ((v - rows[rank]) << HALF) | u
-                if weighted:
-                    record_weights[where] = weights[e]
+            where = cursors[rank]
+            cursors[rank] = where + np.uint64(rank != unwanted)
+            records[where] = ((v - rows[rank]) << HALF) | u
+            if weighted:
+                record_weights[where] = weights[e]
 
 
 @parallel
 def pack_records(src, dst, weights, shift, symmetrise, loops, ranks, rows, cursors, records, record_weights):
-    """Write the records of edges in the order of ranks; `rows` (ranks,) uint64 has the first row of each.
+    """Write the records of edges in the order of ranks; `rows` (ranks + 1,) uint64 has the first row of each.
 
-    ``cursors[thread, rank]`` is the first position of the records of a thread for a rank; other arguments as
-    for `count_records`. Without weights, the weight arrays have length 0.
+    ``cursors[thread, rank]`` is the first position of the records of a thread for a rank. The last column has
+    a position for records that are not wanted. Other arguments are as for `count_records`. Without weights,
+    the weight arrays have length 0.
     """
     threads = len(cursors)
     for t in prange(threads):
         first, last = slice_bound(len(src), t, threads), slice_bound(len(src), t + 1, threads)
         _pack_slice(
-            src, dst, weights, first, last, shift, symmetrise, loops, ranks, np.uint64(len(rows)), rows,
+            src, dst, weights, first, last, shift, symmetrise, loops, ranks, np.uint64(len(rows) - 1), rows,
             cursors[t], records, record_weights,
         )  # fmt: skip
 

@@ -28,6 +28,7 @@ from evener.partition.distributed.rows import (
     row_ranges,
 )
 from evener.partition.distributed.vertex_ids import check_vertex_count, number_ids
+from evener.system.memory import return_freed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,10 +55,12 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
     directions : {"both", "out", "in"}
         The rows to build, for a directed graph.
     """
+    return_freed()
     block_ids = _block_of(world, share.ids)
     source: Any = share.edges
     if isinstance(source, EdgeIds):
         source, block_ids = number_ids(world, source)
+        return_freed()
     first = "in" if share.directed and directions == "in" else "out"
     if isinstance(source, StoredRows):
         n, dtype = len(source.rows.offsets) - 1, _dtype(source.rows)
@@ -84,6 +87,7 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
         )
         rows = {first: pieces}
         del edges
+    return_freed()
     return _with_degrees(world, n, ranges, rows, dtype, block_ids, share.directed, directions)
 
 

@@ -103,8 +103,18 @@ class DistributedGraph(Graph):
 
     @property
     def has_string_ids(self) -> bool:
-        """True if the ids are strings; results then hold vertex numbers instead of ids."""
+        """True if the ids are strings."""
         return self.block_ids is not None and self.block_ids.dtype.kind == "U"
+
+    @property
+    def has_integer_ids(self) -> bool:
+        """True if the ids are integers."""
+        return not self.has_string_ids
+
+    @property
+    def has_object_ids(self) -> bool:
+        """False: no file has ids that are neither integers nor strings."""
+        return False
 
     @property
     def nbytes(self) -> int:
@@ -127,19 +137,35 @@ class DistributedGraph(Graph):
         """
         given = as_ids(self, ids)
         wanted = given if self.has_string_ids else given.astype(np.int64)
-        if self.block_ids is None:
-            numbers = np.where((wanted >= 0) & (wanted < self.n), wanted, -1)
-        else:
-            first = block_bounds(self.n, self.world.size)[self.world.rank]
-            own = np.full(len(wanted), -1, np.int64)
-            if len(self.block_ids):
-                places = np.minimum(np.searchsorted(self.block_ids, wanted), len(self.block_ids) - 1)
-                own = np.where(self.block_ids[places] == wanted, places + first, -1)
-            numbers = np.max(self.world.allgather(own), axis=0)
+        numbers = self.numbers_on_ranks(wanted)
         if (numbers < 0).any():
             missing = given[numbers < 0][0]
             msg = f"vertex {missing} is not in the graph ({self.n} vertices)"
             raise UnknownVertexError(msg)
+        return numbers
+
+    def numbers_on_ranks(self, ids: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the vertex numbers of ids, and -1 for other ids; ranks may ask for different ids.
+
+        This is a collective operation; all ranks must call it.
+        """
+        own, world = self.block_ids, self.world
+        if own is None:
+            return np.where((ids >= 0) & (ids < self.n), ids, -1).astype(np.int64)
+        last = [(rank, part[0]) for rank, part in enumerate(world.allgather(own[-1:])) if len(part)]
+        if not last:
+            return np.full(len(ids), -1, np.int64)
+        ranks, ends = np.array([rank for rank, _ in last]), np.array([end for _, end in last])
+        to = ranks[np.minimum(np.searchsorted(ends, ids), len(ranks) - 1)]
+        order = np.argsort(to, kind="stable")
+        cuts = np.cumsum(np.bincount(to, minlength=world.size))[:-1]
+        first = block_bounds(self.n, world.size)[world.rank]
+        answers = []
+        for asked in world.alltoall(np.split(ids[order], cuts)):
+            places = np.minimum(np.searchsorted(own, asked), max(len(own) - 1, 0))
+            answers.append(np.where(own[places] == asked, places + first, -1) if len(asked) else places)
+        numbers = np.empty(len(ids), np.int64)
+        numbers[order] = np.concatenate(world.alltoall(answers))
         return numbers
 
     def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import numbering
 from evener.kernels.cpu import ranks as kernels
-from evener.partition.block_exchange import BlockExchange
+from evener.partition.block_exchange import fetch_in_rounds
 from evener.partition.partition import (
     LONG_RUN,
     NEARLY_ALL,
@@ -99,14 +99,14 @@ def build_own_partitions(
     own: dict[int, NDArray[np.uint32]] = {
         p: owned.vertices[int(bounds[p]) - base : int(bounds[p + 1]) - base] for p in mine
     }
+    out_degrees = graph.out_degrees.astype(np.uint32)
     for step in range(max(ranks.count(rank) for rank in range(world.size))):
         p = mine[step] if step < len(mine) else None
         begin, end = (0, 0) if p is None else (int(bounds[p]) - base, int(bounds[p + 1]) - base)
         neighbours = _number_targets(graph.n, owned.rows, begin, end)
-        directory = BlockExchange(world, graph.ranges.bounds, neighbours)
-        owner, local = directory.fetch(numbers.owner), directory.fetch(numbers.local)
-        degrees = directory.fetch(graph.out_degrees.astype(np.uint32))
-        del directory
+        owner, local, degrees = fetch_in_rounds(
+            world, graph.ranges.bounds, neighbours, [numbers.owner, numbers.local, out_degrees]
+        )
         found = _Mirrors(neighbours, owner, local, degrees, p, bounds)
         del degrees
         found.fill_gaps(world, bounds, ranks, own)
@@ -166,7 +166,9 @@ class _Mirrors:
         # First and last needed vertex of each owner whose run gets mirrors without gaps.
         self._full: dict[int, tuple[int, int]] = {}
         self._where = {
-            q: np.flatnonzero(owner == q) for q in range(len(self._owned)) if q != p and len(neighbours)
+            q: np.flatnonzero(owner == q).astype(np.uint32)
+            for q in range(len(self._owned))
+            if q != p and len(neighbours)
         }
 
     def fill_gaps(

@@ -49,6 +49,10 @@ _MIN_CHUNK, _MAX_CHUNK = 1 << 16, 1 << 20
 _STEPS = 1 << 5
 # Groups of vertices: bounds of ranges lie between groups.
 _GROUPS = 1 << 14
+# Memory of a vertex of a range, as a number of edges.
+_EDGES_PER_VERTEX = 4
+# Records in a cache line of a processor.
+_CACHE_LINE = 8
 # Records of a rank in one round, in bytes, and the largest number of rounds.
 _ROUND_BYTES = 1 << 25
 _MAX_ROUNDS = 2
@@ -160,9 +164,9 @@ def empty_ranges(n: int) -> RowRanges:
 
 
 def cut_ranges(world: World, ranges: RowRanges, edges: NDArray[np.int64]) -> RowRanges:
-    """Return ranges with about equal work, given the edges of each group; a vertex is as much as an edge."""
+    """Return ranges that need about equal memory, given the edges of each group."""
     vertices = np.diff(ranges.vertices(np.arange(ranges.group_count + 1)))
-    ends = np.cumsum(edges + vertices)
+    ends = np.cumsum(edges + _EDGES_PER_VERTEX * vertices)
     cuts = np.searchsorted(ends, [int(ends[-1]) * rank // world.size for rank in range(1, world.size)])
     ranges.groups = np.concatenate([[0], cuts, [ranges.group_count]])
     return ranges
@@ -224,13 +228,14 @@ def build_rows(
         cuts.append(np.clip(np.searchsorted(ends, wanted), cuts[-1], last))
     cuts.append(last)
     pieces = []
+    # All rounds write to the same memory, so the system provides its pages once.
+    received = _Records(max(int(ends[end[me]] - ends[begin[me]]) for begin, end in pairwise(cuts)), dtype)
     for begin, end in pairwise(cuts):
         ranks = np.full(ranges.group_count, world.size, np.uint16)
         for rank in range(world.size):
             ranks[begin[rank] : end[rank]] = rank
         rows = ranges.vertices(begin)
-        received = _Records(int(ends[end[me]] - ends[begin[me]]), dtype)
-        received.n = int(ranges.vertices(end)[me] - rows[me])
+        received.m, received.n = 0, int(ranges.vertices(end)[me] - rows[me])
         _exchange(
             world, edges, ranges.shift, ranks, rows, received.add, symmetrise=symmetrise, loops=loops,
             turned=turned,
@@ -241,7 +246,6 @@ def build_rows(
             own = received.grouped()
         else:
             own = csr.from_source(received, symmetrise=False, duplicates=duplicates, targets=max(ranges.n, 1))
-        del received
         pieces.append(Piece(int(rows[me]), own))
     return pieces
 
@@ -321,8 +325,10 @@ def _exchange(
     """
     threads, size, weighted = numba.get_num_threads(), world.size, edges.weight_dtype is not None
     flags = np.uint64(shift), np.uint64(symmetrise), np.uint64(loops)
-    first_rows = rows.astype(np.uint64)
+    first_rows = np.append(rows, 0).astype(np.uint64)
     most = edges.longest * (2 if symmetrise else 1)
+    # Each thread has a place, in its own cache line, for records that are not wanted.
+    unwanted = most + _CACHE_LINE * np.arange(threads, dtype=np.uint64)
     records = np.empty(0, np.uint64)
     nothing = np.empty(0, edges.weight_dtype or np.float32)
     record_weights = nothing
@@ -334,10 +340,12 @@ def _exchange(
         kernels.count_records(src, dst, *flags, ranks, counts)
         by_rank = counts[:, :size].sum(axis=0)
         ends = np.cumsum(by_rank)
-        cursors = np.cumsum(counts[:, :size], axis=0) - counts[:, :size] + (ends - by_rank)
-        if len(records) < ends[-1]:
-            records = np.empty(most, np.uint64)
-            record_weights = np.empty(most if weighted else 0, nothing.dtype)
+        cursors = np.cumsum(counts, axis=0) - counts
+        cursors[:, :size] += ends - by_rank
+        cursors[:, size] = unwanted
+        if not len(records):
+            records = np.empty(most + _CACHE_LINE * threads, np.uint64)
+            record_weights = np.empty(len(records) if weighted else 0, nothing.dtype)
         # Kernels move the bits of weights, so one compilation serves all types of one width.
         own_bits, packed_bits = (own.view(f"u{own.itemsize}") for own in (weights, record_weights))
         kernels.pack_records(src, dst, own_bits, *flags, ranks, first_rows, cursors, records, packed_bits)

@@ -2,7 +2,7 @@
 
 A vertex's number is the position of its id among all ids in ascending order, as `evener.read` numbers them.
 Dense ids are numbered by a bitmap of all possible ids, which takes 1.5 bits per id on every rank. Sparse ids
-are sorted: each rank gets the ids of a range, and answers the ranks that use them.
+and strings are sorted: each rank gets the ids of a range, and answers the ranks that use them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from evener.graph.ids import EdgeArrays, distinct
 from evener.kernels.cpu import numbering as kernels
 from evener.partition.blocks import block_bounds
 from evener.system.agreement import on_all_ranks
+from evener.system.memory import require
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def check_vertex_count(n: int) -> None:
         raise ArgumentError(msg)
 
 
-def number_ids(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int64] | None]:
+def number_ids(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[Any] | None]:
     """Return the edges of this rank between vertex numbers, and the ids of this rank's block.
 
     This is a collective operation; all ranks must call it. The ids are None if they are ``0..n-1``.
@@ -52,6 +53,8 @@ def number_ids(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int
     FormatError
         If an edge names a vertex that is not listed, if a vertex is listed twice, or if an id is too large.
     """
+    if world.allreduce(int(edges.names is not None), "max"):
+        return _by_names(world, edges)
     ends = [edges.src, edges.dst]
     if edges.n is not None:
         on_all_ranks(world, lambda: _check_below(edges))
@@ -157,10 +160,38 @@ def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int
     listed = distinct(pieces[0]) if edges.listed and len(pieces[0]) else own
     listed = pieces[0] if edges.listed and not len(pieces[0]) else listed
     del pieces, used
+    numbers, ids, n = _search(world, edges, own, listed)
+    src, dst = (_looked_up(end, own, numbers) for end in (edges.src, edges.dst))
+    return EdgeArrays(read_only(src), read_only(dst), edges.weights, n), ids.astype(np.int64)
+
+
+def _by_names(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[Any]]:
+    """Number strings: a range of strings for each rank, and answers to the ranks that use them."""
+    names = np.asarray(edges.names)
+    if world.allreduce(int(edges.n is not None), "max"):
+        msg = f"n = {edges.n} requires the integer ids 0..n-1, but the ids are strings; remove n"
+        raise ArgumentError(f"{edges.path}: {msg}")
+    width = world.allreduce(max(map(len, names.tolist()), default=1), "max")
+    on_all_ranks(world, lambda: require(2 * 4 * width * len(names), f"the list of ids of {edges.path}"))
+    own = names.astype(f"U{width}")
+    numbers, ids, n = _search(world, edges, own, own)
+    src, dst = (numbers[end] for end in (edges.src, edges.dst))
+    return EdgeArrays(read_only(src), read_only(dst), edges.weights, n), ids
+
+
+def _search(
+    world: World, edges: EdgeIds, own: NDArray[Any], listed: NDArray[Any]
+) -> tuple[NDArray[np.uint32], NDArray[Any], int]:
+    """Return the numbers of this rank's ids, the ids of this rank's block, and the number of vertices.
+
+    `own` has the ids that this rank uses, and `listed` those that are vertices; both are distinct and sorted.
+    """
     step = max(1, len(listed) // _SAMPLE)
     sample = np.sort(np.concatenate(world.allgather(listed[::step])))
-    splitters = sample[[len(sample) * rank // world.size for rank in range(1, world.size)]]
-    received = world.alltoall(np.split(listed, np.searchsorted(listed, splitters)))
+    # Without any id, every rank gets nothing.
+    splitters = sample[[len(sample) * rank // world.size for rank in range(1, world.size) if len(sample)]]
+    parts = [0] * (world.size - 1 - len(splitters))
+    received = world.alltoall(np.split(listed, [*parts, *np.searchsorted(listed, splitters)]))
     ids = np.concatenate(received)
     ids = distinct(ids) if len(ids) else ids
     counts = world.allgather(len(ids))
@@ -169,7 +200,7 @@ def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int
     if edges.listed:
         _check_distinct(world, edges, n)
     # Ask for the number of each id that this rank uses.
-    asked = world.alltoall(np.split(own, np.searchsorted(own, splitters)))
+    asked = world.alltoall(np.split(own, [*parts, *np.searchsorted(own, splitters)]))
     answers = [_numbers(ids, wanted, first) for wanted in asked]
     numbers = np.concatenate(world.alltoall(answers))
 
@@ -178,11 +209,8 @@ def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int
             raise _unlisted(edges, own[missing[0]])
 
     on_all_ranks(world, check)
-    src, dst = (_looked_up(end, own, numbers) for end in (edges.src, edges.dst))
-    bounds = block_bounds(n, world.size)
-    cuts = np.clip(bounds[1:-1] - first, 0, len(ids))
-    block_ids = np.concatenate(world.alltoall(np.split(ids.astype(np.int64), cuts)))
-    return EdgeArrays(read_only(src), read_only(dst), edges.weights, n), block_ids
+    cuts = np.clip(block_bounds(n, world.size)[1:-1] - first, 0, len(ids))
+    return numbers, np.concatenate(world.alltoall(np.split(ids, cuts))), n
 
 
 _ABSENT = np.uint32(0xFFFFFFFF)

@@ -69,7 +69,7 @@ def cdlp(
     Returns
     -------
     Result
-        ``label``: int64, shape (n,), the id of a vertex, or its position in ``graph.ids`` if ids are strings.
+        ``label``: shape (n,), the id of a vertex.
 
     Raises
     ------

@@ -136,3 +136,83 @@ def check_every_parameter(dtype, weighted, splits):
         assert r["value"].dtype == dtype
         assert (r["value"] == expected).all()
         assert r.outcome == {"iterations": 2, "converged": None}
+
+
+def check_parents(graph, pairs, on):
+    """Shortest paths with parents: the distances of NetworkX, and the smallest parent of each vertex.
+
+    A rank may have the whole graph or none.
+    """
+    start = np.arange(graph.n) == 0
+    v0 = {"distance": np.where(start, 0.0, np.inf), "parent": np.where(start, 0, graph.n)}
+    r = ev.gimv(graph, lambda m, v, vertex: (v[0] + m, vertex), min, min, v0, on=on)
+    assert r.outcome["converged"]
+    whole = r.gather()
+    if whole is not None:
+        distance = _lengths(graph, pairs)
+        sources, targets = _edges(graph)
+        parent = np.where(start, 0, graph.n)
+        on_path = (distance[sources] + graph.weights == distance[targets]) & np.isfinite(distance[targets])
+        np.minimum.at(parent, targets[on_path], sources[on_path])
+        np.testing.assert_array_equal(whole["distance"], distance)
+        np.testing.assert_array_equal(whole["parent"], np.where(np.isfinite(distance), parent, graph.n))
+
+
+def check_every_parameter_of_fields(splits):
+    """Two iterations with a message of two numbers and all parameters equal a loop over the edges.
+
+    After one iteration, `old` differs from `initial`.
+    """
+    random = np.random.default_rng(5)
+    n, m = 40, 200
+    src, dst = random.integers(0, 30, m), random.integers(0, n, m)
+    graph, degrees, ids = ev.Graph.from_edges(src, dst, n=n), np.bincount(src, minlength=n), np.arange(n)
+    v0 = {"x": random.integers(1, 9, n).astype("float32"), "k": random.integers(-9, 9, n)}
+
+    def message(m, v, degree, vertex, n):
+        return m * v[0] + degree, v[1] + vertex % n
+
+    def assign(old, new, degree, vertex, n, total, initial):
+        return old[0] + new[0] + n + int(total) + initial[0], max(new[1], old[1]) + degree + vertex + initial[
+            1
+        ]
+
+    x, k = v0["x"].astype(float), v0["k"].copy()
+    for _ in range(2):
+        total, added, best = int(np.abs(x).sum() + np.abs(k).sum()), np.zeros(n), k.copy()
+        np.add.at(added, dst, x[src] + degrees[src])
+        np.maximum.at(best, dst, k[src] + src)
+        x, k = x + added + n + total + v0["x"], best + degrees + ids + v0["k"]
+    for on in splits:
+        r = ev.gimv(
+            graph,
+            message,
+            lambda x, y: (x[0] + y[0], max(x[1], y[1])),
+            assign,
+            v0,
+            until=lambda old, new, initial: old != initial,
+            on=on,
+        )
+        assert [r["x"].dtype, r["k"].dtype] == ["float32", "int64"]
+        np.testing.assert_allclose(r["x"], x, rtol=1e-6)
+        np.testing.assert_array_equal(r["k"], k)
+        assert r.outcome == {"iterations": 2, "converged": True}
+
+
+def check_number_messages(splits):
+    """PageRank with the last change as a second field; messages are numbers, so GPUs run it too."""
+    graph = ev.read("rmat:7")
+    for on in splits:
+        r = ev.gimv(
+            graph,
+            lambda m, v, degree: v[0] / degree,
+            lambda x, y: x + y,
+            lambda old, new, n: (0.15 / n + 0.85 * new, abs(0.15 / n + 0.85 * new - old[0])),
+            {"rank": 1 / graph.n, "moved": np.inf},
+            until=lambda old, new: new[1] < 1e-12,
+            on=on,
+        )
+        rank = r["rank"] / r["rank"].sum()
+        np.testing.assert_allclose(rank, ev.pagerank(graph, tol=1e-12)["rank"], rtol=1e-6)
+        assert r.outcome["converged"]
+        assert r["moved"].max() < 1e-12

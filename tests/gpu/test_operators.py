@@ -35,6 +35,12 @@ def test_every_parameter(dtype, weighted):
     gimv_cases.check_every_parameter(dtype, weighted, SPLITS)
 
 
+def test_values_with_fields():
+    gimv_cases.check_number_messages(SPLITS)
+    with pytest.raises(ev.ArgumentError, match="gimv with tuples as messages runs on CPUs, and"):
+        gimv_cases.check_every_parameter_of_fields(["cuda:0"])
+
+
 @pytest.mark.parametrize("on", SPLITS)
 @pytest.mark.parametrize("spec", ["rmat:14", "rmat:13,directed", "uniform:12"])
 def test_column_blocks(monkeypatch, spec, on):

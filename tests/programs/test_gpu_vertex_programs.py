@@ -12,7 +12,7 @@ import evener as ev
 from evener.algorithms import registry
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
-from evener.programs import vertex_program
+from evener.programs import vertex_run
 from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT
 
 GRAPH = "rmat:5,directed,weights=1..9"
@@ -38,13 +38,27 @@ def every_parameter(graph, combine):
     ev.vertex_program(graph, program)
 
 
+def values_with_fields(graph):
+    ev.gimv(
+        graph,
+        lambda m, v, degree, vertex, n: inner(m * v[0]) + v[1] + degree + vertex % n,
+        max,
+        lambda old, new, total, initial: (new + total + initial[0], max(old[1], initial[1])),
+        {"x": np.float32(1), "k": 2},
+    )
+
+
 EVERY_PARAMETER = {
     "sum": lambda graph: every_parameter(graph, lambda a, b: a + b),
     "most frequent": lambda graph: every_parameter(graph, "most_frequent"),
 }
 LIBRARY = {name: registry.find(name).function() for name in registry.program_names()}
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
-CASES = [*product(EVERY_PARAMETER, ARCHITECTURES), *zip(LIBRARY, cycle(ARCHITECTURES), strict=False)]
+CASES = [
+    *product(EVERY_PARAMETER, ARCHITECTURES),
+    ("gimv", "sm_90"),
+    *zip(LIBRARY, cycle(ARCHITECTURES), strict=False),
+]
 
 
 class CompiledError(Exception):
@@ -54,13 +68,13 @@ class CompiledError(Exception):
 def kernel_of(monkeypatch, run):
     """Return the kernel and the shape of a program without running it."""
     found = []
-    build = vertex_program.step_kernel
+    build = vertex_run.step_kernel
 
     def step_kernel(functions, shape):
         found.append((build(functions, shape), shape))
         raise CompiledError
 
-    monkeypatch.setattr(vertex_program, "step_kernel", step_kernel)
+    monkeypatch.setattr(vertex_run, "step_kernel", step_kernel)
     with pytest.raises(CompiledError):
         run(ev.read(GRAPH))
     return found[0]
@@ -71,11 +85,11 @@ def kernel_of(monkeypatch, run):
 )
 def test_programs_link_into_their_kernels(monkeypatch, name, arch):
     """The linker inlines the functions of a program, and each kernel can be loaded by its name."""
-    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY)[name])
+    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
     files = kernel.cuda.files
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
     assert [file.file for file in files] == [gather, APPLY]
-    wide = "double" if shape.real else "i64"
+    wide = "double" if shape.message.kinds == "f" else "i64"
     bound = {"Message": "float" if shape.per_edge else wide, "Wide": wide, "Weight": "u8"}
     for file in files:
         for types in {one.types for one in declarations(file.file).values()}:

@@ -12,6 +12,7 @@ import evener as ev
 from evener.programs import compilation, kernel_cache
 from evener.programs.algebra import check_algebra
 from evener.programs.operators import read_operator
+from evener.programs.payload import Payload
 
 SEEN = []
 TABLE = np.zeros(3)
@@ -129,7 +130,20 @@ def test_reads():
     ],
 )
 def test_identities(function, real, expected):
-    assert check_algebra(function, None, real=real, negative=False) == expected
+    assert (
+        check_algebra(function, None, Payload("f" if real else "i", single=True), negative=False) == expected
+    )
+
+
+def test_identities_of_tuples():
+    """They are found field by field, also if a field decides which tuple counts; a given one is checked."""
+    payload = Payload("fi", single=False)
+    for function, expected in (
+        (lambda x, y: (x[0] + y[0], x[1] | y[1]), (0.0, 0)),
+        (min, (np.inf, np.iinfo(np.int64).max)),
+    ):
+        for identity in (None, expected):
+            assert check_algebra(function, identity, payload, negative=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -139,13 +153,13 @@ def test_identities(function, real, expected):
         (lambda x, y: (x + y) / 2, None, "not associative on .* from the left it is .* from the right"),
         (lambda x, y: x + y + 1, None, "no identity that Evener knows; give identity="),
         (operator.add, 1.0, r"identity=1.0: expected combine_all\(identity, y\) == y, found"),
-        (operator.add, "0", "identity=: expected a number of the type of the values, found '0'"),
+        (operator.add, "0", "identity=: expected a number of the type of the messages, found '0'"),
         (lambda x, y: x + y[0], None, r"combine_all\(.*\) fails: IndexError"),
     ],
 )
 def test_algebra(function, identity, message):
     with pytest.raises(ev.ArgumentError, match=message):
-        check_algebra(function, identity, real=True, negative=True)
+        check_algebra(function, identity, Payload("f", single=True), negative=True)
 
 
 def test_kernels_are_loaded_from_the_cache_folder(tmp_path, monkeypatch):

@@ -82,7 +82,10 @@ def _listed(state, weight):
             {"send": lambda state: 1},
             r"send: expected two parameters, then any of degree, vertex, n, iteration",
         ),
-        ({"send": lambda state, weight: "a"}, "send: expected a function that returns a number, found"),
+        (
+            {"send": lambda state, weight: "a"},
+            "send: expected a function that returns a number or a tuple",
+        ),
         ({"send": _recursive}, "send: recursion at .*line"),
         ({"send": _listed}, r"send: uses '_RECURSION' \(list\) at .*, line \d+: return _RECURSION"),
         ({"apply": _broken}, r"apply: cannot be compiled: .*hex.*, line \d+: return \(x.hex"),
@@ -93,7 +96,7 @@ def _listed(state, weight):
         ),
         ({"apply": lambda state, message: message}, r"returns \(\(x,\), active\), found float at"),
         ({"send": lambda state, weight: state.y}, "send: cannot be compiled: the state has no field 'y', at"),
-        ({"state": {"x": 1}}, "apply: returns a floating-point number for integer values"),
+        ({"state": {"x": 1}}, "apply: returns a floating-point number for the integer field 'x'"),
         ({"apply": lambda state, message: ((message / 0 - message / 0,), True)}, "value of vertex 0 is NaN"),
     ],
 )

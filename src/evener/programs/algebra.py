@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import is_integral, is_number
+from evener.programs.operators import type_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["check_algebra", "check_order"]
+    from evener.programs.payload import Payload
 
-# Random triples of values.
+__all__ = ["check_algebra", "check_order", "random_triples"]
+
+# Random triples of payloads.
 _TRIALS = 40
 # Largest error of rounding.
 _RELATIVE_ERROR = 1e-6
-_FLOAT_IDENTITIES = (np.inf, -np.inf, 0.0, 1.0)
-_INT_IDENTITIES = (np.iinfo(np.int64).max, np.iinfo(np.int64).min, 0, 1, -1)
+# Identities to try, by the kind of a number.
+_IDENTITIES: dict[str, tuple[float, ...]] = {
+    "f": (np.inf, -np.inf, 0.0, 1.0),
+    "i": (np.iinfo(np.int64).max, np.iinfo(np.int64).min, 0, 1, -1),
+}
 
 
 def check_algebra(
     combine: Callable[[Any, Any], Any],
     identity: Any,
+    payload: Payload,
     *,
-    real: bool,
     negative: bool,
     name: str = "combine_all",
-) -> float | int:
+) -> Any:
     """Return the identity of `combine`, given or found, after checks on random values.
 
     Parameters
     ----------
     combine : function
         The Python function.
-    identity : number or None
-    real : bool
-        Whether values are float64 instead of int64.
+    identity : number, tuple of numbers or None
+    payload : Payload
+        What `combine` gets and returns.
     negative : bool
         Whether to check negative values too.
     name : str
@@ -49,14 +56,24 @@ def check_algebra(
     ArgumentError
         If `combine` is not commutative or associative, or has no such identity.
     """
-    random = np.random.default_rng(1)
-    low, high = (-1000 if negative else 0), 1000
-    shape = (_TRIALS, 3)
-    values = random.uniform(low, high, shape) if real else random.integers(low, high, shape)
-
-    join = check_order(name, combine, [tuple(own) for own in values])
+    triples = random_triples(payload, negative=negative)
+    join = check_order(name, combine, triples)
     with np.errstate(all="ignore"):
-        return _identity(name, join, identity, values[:, 0], real=real)
+        return _identity(name, join, identity, [x for x, _, _ in triples], payload)
+
+
+def random_triples(payload: Payload, *, negative: bool = True) -> list[tuple[Any, Any, Any]]:
+    """Return random triples of payloads, for `check_order`."""
+    random = np.random.default_rng(1)
+    low, high, shape = (-1000 if negative else 0), 1000, (_TRIALS, 3)
+    columns = [
+        random.uniform(low, high, shape) if kind == "f" else random.integers(low, high, shape)
+        for kind in payload.kinds
+    ]
+    if payload.single:
+        return [(x, y, z) for x, y, z in columns[0]]
+    rows = zip(*columns, strict=True)  # of each trial, the three values of each number
+    return [(x, y, z) for x, y, z in (zip(*row, strict=True) for row in rows)]
 
 
 def check_order(
@@ -100,29 +117,54 @@ def _text(value: Any) -> str:
 
 
 def _identity(
-    name: str, join: Callable[[Any, Any], Any], given: Any, values: Any, *, real: bool
-) -> float | int:
-    kind: Any = np.float64 if real else np.int64
+    name: str, join: Callable[[Any, Any], Any], given: Any, sample: Sequence[Any], payload: Payload
+) -> Any:
     if given is None:
-        candidates: list[float | int] = [
-            kind(one).item() for one in (_FLOAT_IDENTITIES if real else _INT_IDENTITIES)
-        ]
         # Messages may be negative even if no value is.
-        for sample in (np.concatenate([values, -values]), values):
-            for candidate in candidates:
-                if all(_equal(join(kind(candidate), x), x) for x in sample):
-                    return candidate
+        for values in ([*sample, *map(_negative, sample)], sample):
+            for candidate in product(*(_IDENTITIES[kind] for kind in payload.kinds)):
+                unit = _typed(candidate, payload)
+                if all(_equal(join(unit, x), x) for x in values):
+                    return _plain(unit)
         msg = f"{name} has no identity that Evener knows; give identity=, the x with {name}(x, y) == y"
         raise ArgumentError(msg)
-    if not is_number(given) or given != given or not (real or is_integral(given)):
-        msg = f"identity=: expected a number of the type of the values, found {given!r}"
+    numbers = (given,) if payload.single else given
+    if (
+        not isinstance(numbers, tuple)
+        or len(numbers) != len(payload.kinds)
+        or not all(map(_holds, payload.kinds, numbers))
+    ):
+        expected = "a number of the type" if payload.single else f"{type_text(payload.type)}, the type"
+        msg = f"identity=: expected {expected} of the messages, found {given!r}"
         raise ArgumentError(msg)
-    for x in values:
-        if not _equal(found := join(kind(given), x), x):
-            msg = f"identity={given!r}: expected {name}(identity, y) == y, found {found} for y = {x}"
+    unit = _typed(numbers, payload)
+    for x in sample:
+        if not _equal(found := join(unit, x), x):
+            msg = (
+                f"identity={given!r}: expected {name}(identity, y) == y, found {_text(found)} for y = "
+                f"{_text(x)}"
+            )
             raise ArgumentError(msg)
-    number: float | int = kind(given).item()
-    return number
+    return _plain(unit)
+
+
+def _holds(kind: str, number: Any) -> bool:
+    """Return whether a value of a payload's kind can be this number."""
+    return is_number(number) and number == number and (kind == "f" or is_integral(number))
+
+
+def _typed(numbers: Sequence[Any], payload: Payload) -> Any:
+    """Return a payload as the number, or the tuple of numbers, that a function of Python gets."""
+    found = tuple(dtype.type(one) for dtype, one in zip(payload.dtypes, numbers, strict=True))
+    return found[0] if payload.single else found
+
+
+def _plain(payload: Any) -> Any:
+    return tuple(one.item() for one in payload) if isinstance(payload, tuple) else payload.item()
+
+
+def _negative(payload: Any) -> Any:
+    return tuple(-one for one in payload) if isinstance(payload, tuple) else -payload
 
 
 def _check_equal(name: str, one: Any, other: Any, rule: str, otherwise: str) -> None:

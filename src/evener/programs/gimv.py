@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +34,15 @@ from evener.programs.compilation import (
     Operators,
     iterate_kernel,
 )
+from evener.programs.gimv_fields import run_fields
 from evener.programs.mapreduce.compilation import check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.mapreduce.placement import placed
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
+from evener.programs.payload import Payload
 from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
+from evener.programs.vertex_program import columns_of, result_of
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -79,10 +83,10 @@ def gimv(
     combine2: Callable[..., Any],
     combine_all: Callable[[Any, Any], Any],
     assign: Callable[..., Any],
-    v0: ArrayLike,
+    v0: ArrayLike | Mapping[str, ArrayLike],
     *,
     until: int | float | Callable[..., Any] | None = None,
-    identity: float | None = None,
+    identity: float | tuple[float, ...] | None = None,
     max_iter: int = 1000,
     engine: Literal["fused", "mapreduce"] = "fused",
     on: str | Sequence[str] | None = None,
@@ -113,33 +117,35 @@ def gimv(
         Returns the next value of a vertex, from its value and its combined messages. Further parameters may
         be named `degree`, `vertex`, `n`, `initial` (the vertex's value in `v0`) and `total` (the sum of all
         absolute values before the iteration).
-    v0 : number or array of shape (n,)
+    v0 : number or array of shape (n,), or mapping of str to number or array
         The first values, in the order of ``graph.ids``, on every rank. float32 and float64 are kept;
-        integers become int64.
+        integers become int64. With a mapping, a value is a tuple of fields in the order of the mapping. A
+        message is then a number or a tuple of numbers, which only CPUs can combine.
     until : int, float or function of (old, new), optional
         An integer is the number of iterations. With a float, the run stops when the sum of all
         absolute changes is below it. With a function, the run stops when the function is true for every
         vertex; it may have the parameters of `assign`. Default: until no value changes.
-    identity : number, optional
+    identity : number or tuple of numbers, optional
         The combined message of a vertex without in-edges; ``combine_all(identity, x) == x``. Default: the
-        one of ±inf (or the limits of int64), 0, 1 and -1 with this property.
+        one of ±inf (or the limits of int64), 0, 1 and -1 with this property, for each number of a message.
     max_iter : int, default 1000
         The largest number of iterations if `until` is no integer.
     engine : {"fused", "mapreduce"}, default "fused"
         How an iteration runs: in one kernel that reads the in-edges, or as a MapReduce job over the
-        out-edges. Both give the same answers. "fused" is many times faster.
+        out-edges. Both give the same answers. "fused" is many times faster, and has values with fields.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
     checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"``.
+        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"`` and values
+        without fields.
 
     Returns
     -------
     Result
-        ``value``: shape (n,), or the values of the rank's block of vertices with several ranks. `outcome` has
-        ``iterations`` and ``converged``, which is None if `until` is an integer.
+        ``value``, or an array for each field: shape (n,), or the values of the rank's block of vertices with
+        several ranks. `outcome` has ``iterations`` and ``converged``, which is None if `until` is an integer.
 
     Warns
     -----
@@ -163,6 +169,9 @@ def gimv(
     Operators see float64, or int64 if `v0` has integers. Their arithmetic follows NumPy: a division by zero
     is infinite, and integers wrap around. The order in which messages are combined is not defined.
 
+    With fields, operators see each field as float64 or int64, and `m` as the weights are. `initial` is a
+    tuple, `total` is the sum over all fields, and changes are those of floating-point fields.
+
     Examples
     --------
     The length of the shortest path from vertex 0:
@@ -172,10 +181,17 @@ def gimv(
     >>> r = ev.gimv(g, lambda m, v: v + m, min, min, [0.0, float("inf"), float("inf")])
     >>> r["value"].tolist()
     [0.0, 2.0, 5.0]
+
+    With the vertex before each vertex on its path:
+
+    >>> inf = float("inf")
+    >>> v0 = {"distance": [0.0, inf, inf], "parent": [0, 3, 3]}
+    >>> r = ev.gimv(g, lambda m, v, vertex: (v[0] + m, vertex), min, min, v0)
+    >>> r["distance"].tolist(), r["parent"].tolist()
+    ([0.0, 2.0, 5.0], [0, 0, 1])
     """
     given = opened(graph, _SPEC)
     source = graph_of(given, "gimv")
-    first = first_values(v0, source)
     condition = stop_condition(until, max_iter)
     if engine not in ("fused", "mapreduce"):
         msg = f'engine=: expected "fused" or "mapreduce", found {engine!r}'
@@ -189,10 +205,22 @@ def gimv(
         read_operator("assign", assign, VALUE_PARAMETERS),
         read_operator("until", until if callable(until) else _unchanged, VALUE_PARAMETERS),
     )
+    stop = operators.until.python.__name__ if callable(until) else until
+    if isinstance(v0, Mapping):
+        if engine != "fused" or checkpoint is not None:
+            msg = 'v0=: values with fields need engine="fused" and no checkpoint=; give one array instead'
+            raise ArgumentError(msg)
+        finished = run_fields(
+            given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, on=on,
+            policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress,
+        )  # fmt: skip
+        return result_of(finished, "gimv", *columns_of(finished), {"until": stop})
+    first = first_values(v0, source)
     real = first.dtype.kind == "f"
     negative = bool(first.min(initial=0) < 0)
     keeps_initial = any("initial" in one.extra for one in operators)
-    unit = check_algebra(operators.combine_all.python, identity, real=real, negative=negative)
+    number = Payload("f" if real else "i", single=True)
+    unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
     per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
     run: Engine | Stages
@@ -228,7 +256,7 @@ def gimv(
         pg.graph,
         {"value": lambda: pg.gather(value)},
         columns=(Column("value", real=real),),
-        parameters={"until": operators.until.python.__name__ if callable(until) else until},
+        parameters={"until": stop},
         outcome={"iterations": iterations, "converged": converged},
         timeline=run.timeline,
         seconds=run.finish(),

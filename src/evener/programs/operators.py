@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from numba import njit, types
+from numba.extending import overload
 
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
@@ -133,8 +134,16 @@ class Operator:
             raise self.explain(error) from None
         return self.compiled.overloads[signature].signature.return_type
 
-    def check_number(self, returned: types.Type, wide: types.Type, what: str = "a number") -> None:
+    def check_number(
+        self,
+        returned: types.Type,
+        wide: types.Type,
+        what: str = "a number",
+        target: str = "integer values",
+    ) -> None:
         """Raise an error unless a result is a number that a value of the type `wide` holds.
+
+        `what` is the expected result, and `target` what the number is for, in messages.
 
         Raises
         ------
@@ -147,10 +156,22 @@ class Operator:
             raise ArgumentError(msg)
         if isinstance(returned, types.Float) and isinstance(wide, types.Integer):
             msg = (
-                f"{self.name}: returns a floating-point number for integer values at {self.where}; use // "
+                f"{self.name}: returns a floating-point number for {target} at {self.where}; use // "
                 "instead of /, or give the first values as floating-point numbers"
             )
             raise ArgumentError(msg)
+
+
+def _compile_for_tuples(function: Any, precedes: Any) -> None:
+    """Let Numba compile `min` or `max` for two tuples, as for two numbers."""
+    choose = lambda x, y: y if precedes(y, x) else x  # noqa: E731 - Numba refuses annotations
+    overload(function)(
+        lambda x, y: choose if isinstance(x, types.BaseTuple) and isinstance(y, types.BaseTuple) else None
+    )
+
+
+_compile_for_tuples(min, operator.lt)
+_compile_for_tuples(max, operator.gt)
 
 
 def type_text(found: types.Type) -> str:

@@ -26,7 +26,7 @@ from evener.programs.steps import raise_nan, upload_owned, write_owned
 from evener.programs.vertex_kernels_gpu import GpuArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -64,12 +64,15 @@ class Supersteps:
     shape : Shape
     first : dict of str to ndarray
         The first values of the fields.
-    identity : float
+    identity : number or tuple of numbers
         The message of a vertex without messages.
     along : tuple of {"out", "in", "both"}
         The directions of messages in the first superstep, the second, and so on, in turn.
     keeps_messages : bool
         Whether all messages of a vertex are needed at once, to find the most frequent one.
+    all_work : bool
+        Whether all vertices work in each superstep, active or not, until the condition is met. The graph then
+        needs only the edges that bring messages.
     """
 
     def __init__(
@@ -80,17 +83,22 @@ class Supersteps:
         shape: Shape,
         *,
         first: dict[str, NDArray[Any]],
-        identity: float,
+        identity: Any,
         along: tuple[str, ...],
         keeps_messages: bool,
+        all_work: bool,
     ) -> None:
         self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
+        self.all_work = all_work
         self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
-        wide = "float64" if shape.real else "int64"
-        dtypes = [one.dtype for one in first.values()] if shape.per_edge else [_message_dtype(first, wide)]
+        wide = shape.message.dtypes
+        dtypes = [one.dtype for one in first.values()] if shape.per_edge else _message_dtypes(first, wide)
         self.sent = [engine.array(dtype) for dtype in dtypes]
         self.next_sent = [engine.array(dtype) for dtype in dtypes]
-        self.nothing = engine.upload_to_all(np.array([identity], wide))
+        unit = (identity,) if shape.message.single else identity
+        self.nothing = _zipped(
+            engine.upload_to_all(np.array([one], dtype)) for one, dtype in zip(unit, wide, strict=True)
+        )
         incoming, outgoing = (
             _zipped([offsets, targets, weights if shape.per_edge else targets, blocks])
             for (offsets, targets, blocks), weights in (
@@ -99,10 +107,12 @@ class Supersteps:
         )  # fmt: skip
         # The edges that bring messages, and the edges that carry them away, in each superstep.
         self.directions = [(outgoing, incoming) if one == "in" else (incoming, outgoing) for one in along]
+        if all_work:
+            self.directions = [(near, near) for near, _ in self.directions]
         lengths = self._row_lengths() if keeps_messages else [None] * len(pg.partitions)
         self.scratch = engine.per_partition(
             [
-                _scratch(element, partition.owned, np.dtype(wide), own)
+                _scratch(element, partition.owned, wide[0], own)
                 for element, partition, own in zip(engine.elements, pg.partitions, lengths, strict=True)
             ]
         )
@@ -121,7 +131,7 @@ class Supersteps:
         return lengths
 
     def run(self, active: NDArray[np.bool_] | None, condition: Condition, name: str) -> Run:
-        """Run supersteps until no vertex is active, or the condition is met."""
+        """Run supersteps until the condition is met, or no vertex is active."""
         engine, n = self.engine, self.pg.graph.n
         bits, counts = self._first_active(active)
         count = engine.total(counts)
@@ -132,14 +142,15 @@ class Supersteps:
             iteration += 1
             engine.superstep("work", active=counts if iteration == 1 else None, edges=edges)
             self._pull(worked)
-            worked, next_bits = None if count == n else self._schedule(iteration, bits), engine.bits()
+            worked = None if count == n or self.all_work else self._schedule(iteration, bits)
+            next_bits = engine.bits()
             count, change, total, read = self._step(
                 iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None
             )
             bits, edges = next_bits, edges + int(read)
             if math.isnan(change) or math.isnan(total):
                 self._raise_nan(name, iteration)
-            converged = count == 0 or condition.is_met(False, change)  # noqa: FBT003 - counted here
+            converged = condition.is_met(count == 0, change) or (count == 0 and not self.all_work)
         done = None if condition.fixed else converged
         return Run(self.pg, engine, self.fields, iteration, done, edges, condition)
 
@@ -225,7 +236,8 @@ def _scratch(
     return np.empty((WORKERS, longest), wide)
 
 
-def _message_dtype(first: Mapping[str, NDArray[Any]], wide: str) -> str:
-    """Return the type of messages: float32 if they are real and no field is float64, else `wide`."""
+def _message_dtypes(first: Mapping[str, NDArray[Any]], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
+    """Return the types of messages: float32 for real numbers if no field is float64, else `wide`."""
     given = {str(values.dtype) for values in first.values()}
-    return "float32" if wide == "float64" and "float32" in given and "float64" not in given else wide
+    short = "float32" in given and "float64" not in given
+    return [np.dtype("float32") if short and one.kind == "f" else one for one in wide]

@@ -14,29 +14,41 @@ from evener.errors import ArgumentError
 from evener.kernels.cpu.jit import OPTIONS
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
-from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, lock, source_key
-from evener.programs.kernel_cache import KernelCache
+from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, source_key
 from evener.programs.operators import type_text
+from evener.programs.payload import Payload, check_combined, described
 from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
 
-__all__ = ["APPLY_PARAMETERS", "SEND_PARAMETERS", "ProgramFunctions", "message_is_real", "step_kernel"]
+__all__ = [
+    "APPLY_PARAMETERS",
+    "SEND_PARAMETERS",
+    "ProgramFunctions",
+    "check_fields",
+    "checked_message",
+    "message_of",
+    "state_class",
+    "step_kernel",
+]
 
 # Parameters that `send` and `aggregate`, and `apply`, may have after their own.
 SEND_PARAMETERS = (*MESSAGE_PARAMETERS, "iteration")
 APPLY_PARAMETERS = (*SEND_PARAMETERS, "total")
 
 _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
-_OWN_FILES = ("vertex_kernels_cpu.py", "vertex_kernels_gpu.py", "vertex_compilation.py", "operators.py")
-
-
-# Whether the messages of programs are real, by the key of their functions.
-_real: dict[str, bool] = {}
+_OWN_FILES = (
+    "vertex_kernels_cpu.py",
+    "vertex_kernels_gpu.py",
+    "vertex_compilation.py",
+    "operators.py",
+    "payload.py",
+)
 
 
 class ProgramFunctions(NamedTuple):
@@ -73,30 +85,74 @@ class ProgramFunctions(NamedTuple):
         return " ".join([str(self.names), str(self.dtypes), *keys])
 
 
-def message_is_real(functions: ProgramFunctions, *, real_weights: bool) -> bool:
-    """Return whether `send` returns floating-point numbers, after it is compiled for the fields.
+def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:
+    """Return what `send` returns, after all functions are compiled for the fields.
 
     Raises
     ------
     ArgumentError
-        If `send` cannot be compiled, or does not return a number.
+        If a function cannot be compiled or returns another type than it should.
     """
-    key = f"{functions.key} {real_weights}"
-    with lock:
-        if key not in _real:
-            text = source_key(*_OWN_FILES) + key
-            cache = KernelCache(f"send-{hashlib.sha256(text.encode()).hexdigest()[:32]}")
-            found = cache.checked
-            if found is None:
-                weight = types.float64 if real_weights else types.int64
-                returned = functions.send.returned(
-                    (_state_type(functions.names, functions.real), weight), _EXTRA
-                )
-                functions.send.check_number(returned, types.float64)
-                found = "real" if isinstance(returned, types.Float) else "integer"
-                cache.mark_checked(found)
-            _real[key] = found == "real"
-        return _real[key]
+    text = "\n".join([source_key(*_OWN_FILES), f"message {real_weights}", functions.key])
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    return kernel_of(key, lambda cache: described(cache, lambda: _checked(functions, real_weights)))
+
+
+def checked_message(
+    send: Operator, own: tuple[types.Type, types.Type], extra: Mapping[str, types.Type]
+) -> Payload:
+    """Compile a function that makes messages, and return what it returns.
+
+    Raises
+    ------
+    ArgumentError
+        If the function cannot be compiled, or returns no number and no tuple of numbers.
+    """
+    returned = send.returned(own, extra)
+    message = Payload.of_type(returned)
+    if message is None:
+        found = f"{type_text(returned)} at {send.where}"
+        msg = f"{send.name}: expected a function that returns a number or a tuple of numbers, found {found}"
+        raise ArgumentError(msg)
+    return message
+
+
+def check_fields(
+    function: Operator,
+    fields: types.Type,
+    names: Sequence[str],
+    real: Sequence[bool],
+    *,
+    expected: str,
+    returned: types.Type,
+) -> None:
+    """Raise an error unless a function returns a number for each field.
+
+    Parameters
+    ----------
+    function : Operator
+    fields : type
+        The part of the result that should be the fields.
+    names : sequence of str
+    real : sequence of bool
+        Whether each field is float64 instead of int64.
+    expected : str
+        The whole result, for messages.
+    returned : type
+        The whole result as it is.
+
+    Raises
+    ------
+    ArgumentError
+        With the place of the function.
+    """
+    if not isinstance(fields, types.BaseTuple) or len(fields) != len(names):
+        found = f"{type_text(returned)} at {function.where}"
+        msg = f"{function.name}: expected a function that returns {expected}, found {found}"
+        raise ArgumentError(msg)
+    for name, field, is_real in zip(names, fields, real, strict=True):
+        wide = types.float64 if is_real else types.int64
+        function.check_number(field, wide, expected, f"the integer field {name!r}")
 
 
 def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
@@ -105,10 +161,7 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
     Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first one is
     `scratch`, or `GpuArrays` on a GPU. The rows `near` and `far` include the runs of rows, `blocks`.
 
-    Raises
-    ------
-    ArgumentError
-        If a function cannot be compiled or returns another type than it should.
+    The functions have been checked by `message_of`.
     """
     text = "\n".join([source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key])
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -116,9 +169,6 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
 
 def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCache) -> Kernel:
-    if cache.checked is None:
-        _check_types(functions, real=shape.real)
-        cache.mark_checked()
     load, store, distance = _state_functions(functions.names, functions.real)
     combine = functions.combine.adapted(()) if functions.combine else None
     adapted = Functions(
@@ -141,49 +191,56 @@ def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCac
             first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch, *others
         )
 
-    linked = linked_functions(functions, adapted, _state_class(functions.names), _apart, shape)
-    return Kernel(cpu=on_cpu, cuda=GpuStep(linked, key, shape), name="vertex_program")
+    on_gpu = None
+    if shape.message.single:
+        linked = linked_functions(functions, adapted, state_class(functions.names), _apart, shape)
+        on_gpu = GpuStep(linked, key, shape)
+    return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
 
 
-def _check_types(functions: ProgramFunctions, *, real: bool) -> None:
+def _checked(functions: ProgramFunctions, real_weights: bool) -> Payload:  # noqa: FBT001
     state = _state_type(functions.names, functions.real)
-    wide = types.float64 if real else types.int64
+    weight = types.float64 if real_weights else types.int64
+    message = checked_message(functions.send, (state, weight), _EXTRA)
     if functions.combine is not None:
-        functions.combine.check_number(functions.combine.returned((wide, wide), _EXTRA), wide)
-    functions.aggregate.check_number(functions.aggregate.returned((state,), _EXTRA), types.float64)
-    apply, fields = functions.apply, f"({', '.join(functions.names)},), active"
-    returned = apply.returned((state, wide), _EXTRA)
-    if (
-        not isinstance(returned, types.BaseTuple)
-        or len(returned) != 2
-        or not isinstance(returned[0], types.BaseTuple)
-        or len(returned[0]) != len(functions.names)
-    ):
-        found = f"{type_text(returned)} at {apply.where}"
-        msg = f"apply: expected a function that returns ({fields}), found {found}"
+        check_combined(functions.combine, message, "send")
+    elif not message.single:
+        msg = f'send: expected a number for combine="most_frequent", found a tuple at {functions.send.where}'
         raise ArgumentError(msg)
-    for field, is_real in zip(returned[0], functions.real, strict=True):
-        apply.check_number(field, types.float64 if is_real else types.int64, f"({fields})")
-    apply.check_number(returned[1], types.int64, f"({fields})")
+    functions.aggregate.check_number(functions.aggregate.returned((state,), _EXTRA), types.float64)
+    apply, expected = functions.apply, f"(({', '.join(functions.names)},), active)"
+    returned = apply.returned((state, message.type), _EXTRA)
+    is_pair = isinstance(returned, types.BaseTuple) and len(returned) == 2
+    fields, active = tuple(returned) if is_pair else (types.none, types.none)
+    check_fields(apply, fields, functions.names, functions.real, expected=expected, returned=returned)
+    apply.check_number(active, types.int64, expected)
+    return message
 
 
 @lru_cache(maxsize=64)
-def _state_class(names: tuple[str, ...]) -> Any:
+def state_class(names: tuple[str, ...], argument: str = "state=") -> Any:
+    """Return the named tuple of fields; `argument` gave their names, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is no name of Python, or is given twice.
+    """
     try:
         return namedtuple("State", names)
     except ValueError as error:
-        msg = f"state=: expected names of fields that are Python names: {error}"
+        msg = f"{argument}: expected names of fields that are Python names: {error}"
         raise ArgumentError(msg) from error
 
 
 def _state_type(names: tuple[str, ...], real: Sequence[bool]) -> types.Type:
-    return typeof(_state_class(names)(*(0.0 if one else 0 for one in real)))
+    return typeof(state_class(names)(*(0.0 if one else 0 for one in real)))
 
 
 @lru_cache(maxsize=64)
 def _state_functions(names: tuple[str, ...], real: tuple[bool, ...]) -> tuple[Any, Any, Any]:
     """Return functions that read a state from arrays, write it, and add up the changes of real fields."""
-    known: dict[str, Any] = {"State": _state_class(names), "apart": _apart, "__name__": __name__}
+    known: dict[str, Any] = {"State": state_class(names), "apart": _apart, "__name__": __name__}
     known |= {f"wide_{i}": np.float64 if one else np.int64 for i, one in enumerate(real)}
     values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
     writes = "".join(f"    fields[{i}][v] = state[{i}]\n" for i in range(len(names)))

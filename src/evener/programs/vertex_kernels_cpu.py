@@ -1,8 +1,8 @@
 """Vertex programs: one superstep, in which scheduled vertices combine messages and change their states.
 
-`fields` (L,) are the arrays of the state. Neighbours read `sent` (L + M,): one array of messages, or the
-arrays of the states if each edge makes its message. `near` and `far` are offsets, targets and weights of two
-directions of edges.
+`fields` (L,) are the arrays of the state. Neighbours read `sent` (L + M,): the arrays of the messages, or of
+the states if each edge makes its message. `near` and `far` are offsets, targets and weights of two directions
+of edges.
 
 The functions are those of the user. They see float64 or int64, and a named tuple as the state. `Functions`
 adapts them: `load` and `store` convert between arrays and a state.
@@ -10,7 +10,7 @@ adapts them: `load` and `store` convert between arrays and a state.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -19,6 +19,9 @@ from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import is_set
 from evener.kernels.cpu.jit import inline_step, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+
+if TYPE_CHECKING:
+    from evener.programs.payload import Payload
 
 __all__ = ["Functions", "Shape", "make_step"]
 
@@ -52,8 +55,8 @@ class Shape(NamedTuple):
 
     Attributes
     ----------
-    real : bool
-        Whether messages are float64 instead of int64.
+    message : Payload
+        The numbers of a message.
     real_weights : bool
         Whether weights are float64 instead of int64.
     per_edge : bool
@@ -64,7 +67,7 @@ class Shape(NamedTuple):
         Whether all vertices send in each superstep, because messages depend on its number or on `total`.
     """
 
-    real: bool
+    message: Payload
     real_weights: bool
     per_edge: bool
     both: bool
@@ -77,6 +80,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
     one = np.float64(1) if shape.real_weights else np.int64(1)
     gather = _most_frequent(functions, shape) if functions.combine is None else _combined(functions, shape)
     per_edge, both, timed = shape.per_edge, shape.both, shape.timed
+    load_message, store_message = shape.message.load, shape.message.store
 
     @inline_step
     def work(v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total, active):
@@ -118,9 +122,9 @@ def make_step(functions: Functions, shape: Shape) -> Any:
                     store(next_sent, v, state)
                 elif works or first or timed:
                     message = send(state, one, np.int64(degree[v]), np.int64(vertices[v]), n, iteration + 1)
-                    next_sent[0][v] = message
+                    store_message(next_sent, v, message)
                 else:
-                    next_sent[0][v] = sent[0][v]
+                    store_message(next_sent, v, load_message(sent, v))
             b = take_chunk(counter, _ONE)
         return count, change, size, edges
 
@@ -137,10 +141,11 @@ def make_step(functions: Functions, shape: Shape) -> Any:
         size = 0.0
         count = np.int64(0)
         edges = np.uint64(0)
+        unit = load_message(nothing, 0)
         counter = new_counter()
         for w in prange(WORKERS):
             own_count, own_change, own_size, own_edges = share(
-                first, everyone, near, far, blocks, fields, sent, next_sent, nothing[0], scratch[w], degree,
+                first, everyone, near, far, blocks, fields, sent, next_sent, unit, scratch[w], degree,
                 vertices, n, iteration, total, scheduled, active, counter,
             )  # fmt: skip
             count += own_count
@@ -155,12 +160,13 @@ def make_step(functions: Functions, shape: Shape) -> Any:
 def _message_of(functions, shape):
     """Return a function that returns the message of an edge."""
     load, send = functions.load, functions.send
-    wide, wide_weight = (np.float64 if real else np.int64 for real in (shape.real, shape.real_weights))
+    load_message, cast = shape.message.load, shape.message.cast
+    wide_weight = np.float64 if shape.real_weights else np.int64
     if not shape.per_edge:
 
         @inline_step
         def message(e, row, sent, degree, vertices, n, iteration):  # noqa: ARG001 - as below
-            return wide(sent[0][row[1][e]])
+            return load_message(sent, row[1][e])
 
         return message
 
@@ -168,20 +174,20 @@ def _message_of(functions, shape):
     def message(e, row, sent, degree, vertices, n, iteration):
         u = np.uint64(row[1][e])
         state, weight = load(sent, u), wide_weight(row[2][e])
-        return wide(send(state, weight, np.int64(degree[u]), np.int64(vertices[u]), n, iteration))
+        return cast(send(state, weight, np.int64(degree[u]), np.int64(vertices[u]), n, iteration))
 
     return message
 
 
 def _combined(functions, shape):
     combine, message = functions.combine, _message_of(functions, shape)
-    wide = np.float64 if shape.real else np.int64
+    cast = shape.message.cast
     both = shape.both
 
     @inline_step
     def over_row(all_, v, row, sent, degree, vertices, n, iteration):
         for e in range(row[0][v], row[0][v + _ONE]):
-            all_ = wide(combine(all_, message(e, row, sent, degree, vertices, n, iteration)))
+            all_ = cast(combine(all_, message(e, row, sent, degree, vertices, n, iteration)))
         return all_
 
     @inline_step

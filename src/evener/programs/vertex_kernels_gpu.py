@@ -121,7 +121,7 @@ class GpuStep:
         shape, place = self._shape, (degree, vertices, n, iteration)
         if not first:
             states = own.addresses(sent if shape.per_edge else fields)
-            self._gather(own, near, far, nothing, (everyone, scheduled), sent[0], states, place)
+            self._gather(own, near, far, nothing[0], (everyone, scheduled), sent[0], states, place)
         result = own.element.kernel(self._apply)(
             first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
             own.combined, own.addresses(fields), *place, total, sent[0], next_sent[0], active,
@@ -183,7 +183,7 @@ def linked_functions(
     """
     known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}
     known |= adapted._asdict()
-    wide = "float64" if shape.real else "int64"
+    wide = shape.message.dtypes[0].name
     places = [f"{_POINTERS[dtype]}[{i}][v]" for i, dtype in enumerate(program.dtypes)]
     wides = ["np.float64" if real else "np.int64" for real in program.real]
     old = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"

@@ -5,29 +5,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, opened
+from evener.algorithms.arguments import graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number, type_name
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.operators import read_operator
-from evener.programs.steps import check_ranks
-from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import (
     APPLY_PARAMETERS,
     SEND_PARAMETERS,
     ProgramFunctions,
-    message_is_real,
-    step_kernel,
+    message_of,
 )
-from evener.programs.vertex_kernels_cpu import Shape
+from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -39,9 +36,17 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.payload import Payload
     from evener.programs.supersteps import Run
 
-__all__ = ["VertexProgram", "program_spec", "result_of", "run_program", "vertex_program"]
+__all__ = [
+    "VertexProgram",
+    "columns_of",
+    "program_spec",
+    "result_of",
+    "run_program",
+    "vertex_program",
+]
 
 MOST_FREQUENT = "most_frequent"
 
@@ -56,9 +61,10 @@ class VertexProgram:
         The first value of each field, in the order of ``graph.ids``. float32 and float64 are kept; integers
         and truth values become int64.
     send : function of (state, weight)
-        Returns the message of a vertex along an edge: a number. ``state.NAME`` is a field. In a graph without
-        weights, `weight` is 1. Further parameters may be named `degree` (out-edges of the vertex), `vertex`
-        (its position in ``graph.ids``), `n` (number of vertices) and `iteration` (from 1 on).
+        Returns the message of a vertex along an edge: a number, or a tuple of numbers, which only CPUs can
+        combine. ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
+        be named `degree` (out-edges of the vertex), `vertex` (its position in ``graph.ids``), `n` (number of
+        vertices) and `iteration` (from 1 on).
     combine : function of (a, b), or "most_frequent"
         Returns one message for two; it is associative and commutative. "most_frequent" gives the message that
         most neighbours send, and the smallest of several.
@@ -71,7 +77,7 @@ class VertexProgram:
         direction changes in each superstep.
     active : array of bool of shape (n,), optional
         The vertices that are active at first. Default: all.
-    identity : number, optional
+    identity : number or tuple of numbers, optional
         The message of a vertex without messages. Default: the identity of `combine`; -1 with
         "most_frequent".
     aggregate : function of (state), optional
@@ -85,7 +91,7 @@ class VertexProgram:
     apply: Callable[..., Any]
     along: str | tuple[str, ...] = "out"
     active: ArrayLike | None = None
-    identity: float | None = None
+    identity: float | tuple[float, ...] | None = None
     aggregate: Callable[..., Any] | None = None
 
 
@@ -195,9 +201,7 @@ def vertex_program(
         graph, program, _SPEC, until=until, max_iter=max_iter, on=on, policy=policy, alpha=alpha,
         gpu_memory=gpu_memory, progress=progress,
     )  # fmt: skip
-    columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
-    arrays = {name: (lambda array=array: run.pg.gather(array)) for name, array in run.fields.items()}
-    return result_of(run, "vertex_program", columns, arrays, {"until": until})
+    return result_of(run, "vertex_program", *columns_of(run), {"until": until})
 
 
 def run_program(
@@ -230,27 +234,20 @@ def run_program(
     condition = stop_condition(until, max_iter, functions=False)
     first = _first_fields(program, source)
     functions = _functions(program, first)
-    weights = source.weight_dtype
-    real_weights = weights is not None and weights.kind == "f"
-    shape = Shape(
-        real=message_is_real(functions, real_weights=real_weights),
-        real_weights=real_weights,
-        per_edge=weights is not None and functions.send.own[1] in functions.send.reads,
-        both=along == ("both",) and source.directed,
-        timed="iteration" in functions.send.extra,
-    )
-    unit = _identity(program, functions, shape, negative=any((one < 0).any() for one in first.values()))
-    kernel = step_kernel(functions, shape)
-    active = _first_active(program.active, source)
-    pg = ensure_placed(given, spec, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    types = [str(one.dtype) for one in first.values()]
-    check_ranks(spec.name, pg, (functions.key, condition, unit, along, types))
-    engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
-    supersteps = Supersteps(
-        engine, pg, kernel, shape, first=first, identity=unit, along=along,
-        keeps_messages=functions.combine is None,
+    message = message_of(functions, real_weights=weights_are_real(source))
+    negative = any((one < 0).any() for one in first.values())
+    return run_functions(
+        given, functions, spec, first=first, message=message, along=along, condition=condition,
+        identity=_identity(program, functions, message, negative=negative),
+        active=_first_active(program.active, source), on=on, policy=policy, alpha=alpha,
+        gpu_memory=gpu_memory, progress=progress,
     )  # fmt: skip
-    return supersteps.run(active, condition, spec.name)
+
+
+def columns_of(run: Run) -> tuple[list[Column], dict[str, Callable[[], NDArray[Any]]]]:
+    """Return the columns and the arrays of a result that has the fields of a run."""
+    columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
+    return columns, {name: partial(run.pg.gather, array) for name, array in run.fields.items()}
 
 
 def result_of(
@@ -309,19 +306,18 @@ def _functions(program: VertexProgram, first: Mapping[str, NDArray[Any]]) -> Pro
 
 
 def _identity(
-    program: VertexProgram, functions: ProgramFunctions, shape: Shape, *, negative: bool
-) -> float | int:
+    program: VertexProgram, functions: ProgramFunctions, message: Payload, *, negative: bool
+) -> Any:
     """Return the message of a vertex without messages."""
     if functions.combine is not None:
         return check_algebra(
-            functions.combine.python, program.identity, real=shape.real, negative=negative, name="combine"
+            functions.combine.python, program.identity, message, negative=negative, name="combine"
         )
     given: Any = -1 if program.identity is None else program.identity
-    if not is_number(given) or not (shape.real or is_integral(given)):
+    if not is_number(given) or not (message.kinds == "f" or is_integral(given)):
         msg = f"identity=: expected a number of the type of the messages, found {given!r}"
         raise ArgumentError(msg)
-    number: float | int = given
-    return number
+    return given
 
 
 def _first_active(active: ArrayLike | None, graph: Graph) -> NDArray[np.bool_] | None:

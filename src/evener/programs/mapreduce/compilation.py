@@ -10,7 +10,7 @@ from numba import types
 
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
-from evener.programs.algebra import check_order
+from evener.programs.algebra import check_order, random_triples
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
@@ -21,9 +21,9 @@ from evener.programs.compilation import (
 )
 from evener.programs.mapreduce.assign_cpu import make_assign
 from evener.programs.mapreduce.map_cpu import make_emit, make_map
-from evener.programs.mapreduce.payload import Payload
 from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
 from evener.programs.operators import type_text
+from evener.programs.payload import Payload, check_combined, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,8 +48,6 @@ __all__ = [
 MAP_PARAMETERS = ("weight", "source_value", "target_value", "degree", "n")
 _EMIT_PARAMETERS = ("local", *MAP_PARAMETERS)
 _FOLDER = "mapreduce"
-# Random triples of payloads.
-_TRIALS = 40
 
 
 class UserKernel(NamedTuple):
@@ -96,7 +94,7 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
     """
 
     def build(cache: KernelCache) -> UserKernel:
-        payload = _described(cache, lambda: _mapped_payload(function, weight or np.int64, value))
+        payload = described(cache, lambda: _mapped_payload(function, weight or np.int64, value))
         kernel = make_map(
             function.adapted(_EMIT_PARAMETERS),
             payload,
@@ -143,9 +141,9 @@ def combine_kernel(function: Operator, payload: Payload, *, checked: bool = Fals
     def build(cache: KernelCache) -> Any:
         if not checked:
             if cache.checked is None:
-                _check_combined(function, payload)
+                check_combined(function, payload, "map")
                 cache.mark_checked()
-            check_order(function.name, function.python, _samples(payload))
+            check_order(function.name, function.python, random_triples(payload))
         return _kept(make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1), cache)
 
     return _cached("reduce_cpu.py", function, f"combine {payload} {checked}", build)
@@ -161,7 +159,7 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
     """
 
     def build(cache: KernelCache) -> UserKernel:
-        result = _described(cache, lambda: _reduced_payload(function, payload))
+        result = described(cache, lambda: _reduced_payload(function, payload))
         kernel = make_reduce(function.adapted(()), payload, result)
         return UserKernel(_kept(kernel, cache), result)
 
@@ -181,9 +179,9 @@ def assign_kernel(operators: Operators, *, real: bool) -> Any:
 
 
 def _cached(file: str, function: Operator, variant: str, build: Callable[[KernelCache], T]) -> T:
-    files = [f"{_FOLDER}/{name}" for name in (file, "payload.py", "compilation.py")]
+    files = [f"{_FOLDER}/{name}" for name in (file, "compilation.py")]
     parts = [
-        source_key("operators.py", *files),
+        source_key("operators.py", "payload.py", *files),
         function.key,
         " ".join(function.extra),
         f"{variant} {WORKERS}",
@@ -198,19 +196,6 @@ def _digest(parts: Sequence[str]) -> str:
 def _kept(kernel: Any, cache: KernelCache) -> Any:
     kernel._cache = cache  # noqa: SLF001 - Numba has no public way
     return kernel
-
-
-def _described(cache: KernelCache, find: Callable[[], Payload]) -> Payload:
-    """Return a payload from the text that the cache folder keeps; find it at the first use."""
-    kinds = cache.checked
-    if kinds is None:
-        kinds = _text(find())
-        cache.mark_checked(kinds)
-    return Payload(kinds.strip("()"), single="(" not in kinds)
-
-
-def _text(payload: Payload) -> str:
-    return payload.kinds if payload.single else f"({payload.kinds})"
 
 
 def _mapped_payload(function: Operator, weight: type, value: type) -> Payload:
@@ -248,36 +233,3 @@ def _reduced_payload(function: Operator, payload: Payload) -> Payload:
         )
         raise ArgumentError(msg)
     return result
-
-
-def _check_combined(function: Operator, payload: Payload) -> None:
-    returned = function.returned((payload.type, payload.type), {})
-    result = Payload.of_type(returned)
-    same = result is not None and result.single == payload.single and len(result.kinds) == len(payload.kinds)
-    if result is None or not same:
-        msg = (
-            f"combine: expected a function that returns {type_text(payload.type)} as map does, found "
-            f"{type_text(returned)} at {function.where}"
-        )
-        raise ArgumentError(msg)
-    if any(own == "i" and found == "f" for own, found in zip(payload.kinds, result.kinds, strict=True)):
-        msg = (
-            f"combine: returns a floating-point number for an integer of map at {function.where}; use // "
-            "instead of /, or let map return a floating-point number"
-        )
-        raise ArgumentError(msg)
-
-
-def _samples(payload: Payload) -> list[tuple[Any, Any, Any]]:
-    """Return random triples of payloads."""
-    random = np.random.default_rng(1)
-    shape = (3, _TRIALS)
-    columns = [
-        random.uniform(-1000, 1000, shape) if kind == "f" else random.integers(-1000, 1000, shape)
-        for kind in payload.kinds
-    ]
-    x, y, z = (
-        [*(columns[0][i] if payload.single else zip(*(own[i] for own in columns), strict=True))]
-        for i in range(3)
-    )
-    return list(zip(x, y, z, strict=True))

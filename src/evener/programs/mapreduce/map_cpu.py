@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
 
 if TYPE_CHECKING:
-    from evener.programs.mapreduce.payload import Payload
+    from evener.programs.payload import Payload
 
 __all__ = ["make_emit", "make_map"]
 

@@ -18,7 +18,7 @@ from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
-    from evener.programs.mapreduce.payload import Payload
+    from evener.programs.payload import Payload
 
 __all__ = ["make_combine", "make_reduce"]
 

@@ -1,17 +1,25 @@
-"""Payloads: the numbers of a record, and compiled functions that read and write them in columns."""
+"""Payloads: messages and records of one or several numbers, and functions that read and write them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit, types
 
+from evener.errors import ArgumentError
 from evener.kernels.cpu.jit import OPTIONS
+from evener.programs.operators import type_text
 
-__all__ = ["Payload"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evener.programs.kernel_cache import KernelCache
+    from evener.programs.operators import Operator
+
+__all__ = ["Payload", "check_combined", "described"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,9 @@ class Payload:
         ):
             return None
         return cls("".join("f" if isinstance(one, types.Float) else "i" for one in fields), single)
+
+    def __str__(self) -> str:
+        return self.kinds if self.single else f"({self.kinds})"
 
     @property
     def dtypes(self) -> tuple[np.dtype[Any], ...]:
@@ -91,3 +102,44 @@ def _function(source: str, names: dict[str, Any]) -> Any:
     scope = {"__name__": __name__, **names}
     exec(source, scope)  # noqa: S102 - no text of a user is part of the source
     return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(scope["function"])
+
+
+def described(cache: KernelCache, find: Callable[[], Payload]) -> Payload:
+    """Return a payload from the text that the cache folder keeps; find it at the first use."""
+    kinds = cache.checked
+    if kinds is None:
+        kinds = str(find())
+        cache.mark_checked(kinds)
+    return Payload(kinds.strip("()"), single="(" not in kinds)
+
+
+def check_combined(function: Operator, payload: Payload, source: str) -> None:
+    """Compile a function that combines two payloads, and check that it returns such a payload.
+
+    Parameters
+    ----------
+    function : Operator
+    payload : Payload
+    source : str
+        The function that makes the payloads, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If the function cannot be compiled, or returns another type.
+    """
+    returned = function.returned((payload.type, payload.type), {})
+    result = Payload.of_type(returned)
+    same = result is not None and result.single == payload.single and len(result.kinds) == len(payload.kinds)
+    if result is None or not same:
+        msg = (
+            f"{function.name}: expected a function that returns {type_text(payload.type)} as {source} does, "
+            f"found {type_text(returned)} at {function.where}"
+        )
+        raise ArgumentError(msg)
+    if any(own == "i" and found == "f" for own, found in zip(payload.kinds, result.kinds, strict=True)):
+        msg = (
+            f"{function.name}: returns a floating-point number for an integer of {source} at "
+            f"{function.where}; use // instead of /, or let {source} return a floating-point number"
+        )
+        raise ArgumentError(msg)

@@ -1,0 +1,193 @@
+"""GIM-V with values of several fields: a vertex program in which all vertices work in every superstep.
+
+Idea: `send` calls `combine2`. `apply` calls `assign`, and a vertex is active until `until` is true for it. If
+an operator needs the value of `v0`, the state has each field twice, and the second one never changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from evener.errors import ArgumentError
+from evener.programs.algebra import check_algebra
+from evener.programs.arguments import first_values
+from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, kernel_of, source_key
+from evener.programs.operators import read_operator
+from evener.programs.payload import Payload, check_combined, described
+from evener.programs.vertex_compilation import (
+    APPLY_PARAMETERS,
+    SEND_PARAMETERS,
+    ProgramFunctions,
+    check_fields,
+    checked_message,
+    state_class,
+)
+from evener.programs.vertex_program import program_spec
+from evener.programs.vertex_run import run_functions, weights_are_real
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from evener.algorithms.spec import AlgorithmSpec
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.arguments import Condition
+    from evener.programs.operators import Operator
+    from evener.programs.supersteps import Run
+
+__all__ = ["run_fields"]
+
+_OWN_FILES = ("gimv_fields.py", "vertex_compilation.py", "operators.py", "payload.py")
+
+
+class _Fields(NamedTuple):
+    """The fields of a value: their names and types."""
+
+    names: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+    @property
+    def real(self) -> tuple[bool, ...]:
+        """Whether operators see each field as float64 instead of int64."""
+        return tuple(dtype != "int64" for dtype in self.dtypes)
+
+    @property
+    def value(self) -> types.Type:
+        """The type of a value: a tuple."""
+        return types.Tuple([types.float64 if real else types.int64 for real in self.real])
+
+
+def run_fields(
+    graph: Graph | PartitionedGraph,
+    source: Graph,
+    operators: Operators,
+    spec: AlgorithmSpec,
+    *,
+    v0: Mapping[str, ArrayLike],
+    identity: Any,
+    condition: Condition,
+    **placement: Any,
+) -> Run:
+    """Return a run of GIM-V, with the fields of the values.
+
+    Parameters
+    ----------
+    graph : Graph or PartitionedGraph
+    source : Graph
+        The graph without its placement.
+    operators : Operators
+    spec : AlgorithmSpec
+        That of GIM-V.
+    v0, identity
+        As for `evener.gimv`.
+    condition : Condition
+    **placement
+        The arguments of `run_functions` that say where to run.
+
+    Raises
+    ------
+    ArgumentError
+        If an operator cannot be compiled or returns another type than it should.
+    """
+    if not v0:
+        msg = "v0=: expected at least one field, found an empty mapping"
+        raise ArgumentError(msg)
+    first = {name: first_values(values, source, f"v0={{{name!r}: ...}}") for name, values in v0.items()}
+    fields = _Fields(tuple(first), tuple(str(values.dtype) for values in first.values()))
+    state_class(fields.names, "v0=")  # checks the names
+    if condition.tolerance is not None and not any(fields.real):
+        msg = (
+            "until=: a float is a sum of changes of floating-point fields, and v0= has only integers; give a "
+            "number of iterations or a function"
+        )
+        raise ArgumentError(msg)
+    message = _message_of(operators, fields, real_weights=weights_are_real(source))
+    negative = any((values < 0).any() for values in first.values())
+    unit = check_algebra(operators.combine_all.python, identity, message, negative=negative)
+    keeps_initial = any("initial" in one.extra for one in operators)
+    functions = _functions(operators, fields, keeps_initial=keeps_initial)
+    own = replace(
+        program_spec(spec.name, spec.summary, [], fields=len(functions.names), run=spec.run),
+        directions=spec.directions,
+        unit=spec.unit,
+    )
+    values = first | dict(zip(functions.names[len(first) :], first.values(), strict=keeps_initial))
+    run = run_functions(
+        graph, functions, own, first=values, message=message, identity=unit, condition=condition,
+        all_work=True, **placement,
+    )  # fmt: skip
+    return run._replace(fields={name: run.fields[name] for name in fields.names})
+
+
+def _message_of(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:
+    """Return what `combine2` returns, after all operators are compiled for the fields."""
+    names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
+    text = "\n".join([source_key(*_OWN_FILES), f"fields {fields} {real_weights}", *names])
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    return kernel_of(
+        key, lambda cache: described(cache, lambda: _checked(operators, fields, real_weights=real_weights))
+    )
+
+
+def _checked(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:
+    value, weight = fields.value, types.float64 if real_weights else types.int64
+    extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": value}
+    message = checked_message(operators.combine2, (weight, value), extra)
+    check_combined(operators.combine_all, message, "combine2")
+    returned = operators.assign.returned((value, message.type), extra)
+    expected = f"({', '.join(fields.names)},)"
+    check_fields(operators.assign, returned, fields.names, fields.real, expected=expected, returned=returned)
+    is_met = operators.until.returned((value, value), extra)
+    operators.until.check_number(is_met, types.float64, "whether a vertex has converged")
+    return message
+
+
+def _functions(operators: Operators, fields: _Fields, *, keeps_initial: bool) -> ProgramFunctions:
+    """Return the functions of the vertex program."""
+    count = len(fields.names)
+
+    def value(of: str, first: int = 0) -> str:
+        return f"({' '.join(f'{of}[{first + i}],' for i in range(count))})"
+
+    def call(operator: Operator, *own: str) -> str:
+        return f"{operator.name}({', '.join([*own, *operator.extra])})"
+
+    # A state keeps float32, and `until` compares states.
+    kept = [
+        f"np.float64(np.{dtype}(x[{i}]))" if real else f"np.int64(x[{i}])"
+        for i, (dtype, real) in enumerate(zip(fields.dtypes, fields.real, strict=True))
+    ]
+    more = tuple(f"{name}_initial" for name in fields.names) if keeps_initial else ()
+    kept += [f"state[{count + i}]" for i in range(len(more))]
+    combine2, _, assign, until = operators
+    weight = "weight" if combine2.own[0] in combine2.reads else "1"
+    sizes = " + ".join(f"abs(np.float64(state[{i}]))" for i in range(count))
+    text = (
+        f"def send(state, weight, {', '.join(MESSAGE_PARAMETERS)}):\n"
+        f"    return {call(combine2, weight, value('state'))}\n"
+        f"def aggregate(state):\n"
+        f"    return {sizes}\n"
+        f"def apply(state, message, {', '.join(APPLY_PARAMETERS)}):\n"
+        f"    old = {value('state')}\n"
+        f"    initial = {value('state', len(more))}\n"
+        f"    x = {call(assign, 'old', 'message')}\n"
+        f"    kept = ({', '.join(kept)},)\n"
+        f"    return kept, not {call(until, 'old', value('kept'))}\n"
+    )
+    known = {one.name: one.compiled for one in operators} | {"np": np, "__name__": __name__}
+    exec(text, known)  # noqa: S102 - the text has numbers and names of parameters only
+    return ProgramFunctions(
+        (*fields.names, *more),
+        fields.dtypes * (2 if more else 1),
+        read_operator("combine2", known["send"], SEND_PARAMETERS),
+        operators.combine_all,
+        read_operator("assign", known["apply"], APPLY_PARAMETERS),
+        read_operator("v0", known["aggregate"], SEND_PARAMETERS, own=1),
+    )

@@ -1,0 +1,95 @@
+"""A run of the checked functions of a vertex program: placement, kernel and supersteps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.engine.engine import Engine
+from evener.programs.steps import check_ranks
+from evener.programs.supersteps import Supersteps
+from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
+from evener.programs.vertex_kernels_cpu import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from evener.algorithms.spec import AlgorithmSpec
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.arguments import Condition
+    from evener.programs.payload import Payload
+    from evener.programs.supersteps import Run
+
+__all__ = ["run_functions", "weights_are_real"]
+
+
+def run_functions(
+    graph: Graph | PartitionedGraph,
+    functions: ProgramFunctions,
+    spec: AlgorithmSpec,
+    *,
+    first: dict[str, NDArray[Any]],
+    message: Payload,
+    identity: Any,
+    condition: Condition,
+    along: tuple[str, ...] = ("out",),
+    active: NDArray[np.bool_] | None = None,
+    all_work: bool = False,
+    on: str | Sequence[str] | None,
+    policy: str,
+    alpha: float | Literal["auto"] | None,
+    gpu_memory: str | int | None,
+    progress: Callable[[Progress], None] | None,
+) -> Run:
+    """Place a graph and run checked functions on it.
+
+    Parameters
+    ----------
+    graph : Graph or PartitionedGraph
+    functions : ProgramFunctions
+    spec : AlgorithmSpec
+    first : dict of str to ndarray
+        The first values of the fields.
+    message : Payload
+        What `send` returns.
+    identity, along, all_work
+        As for `Supersteps`.
+    condition : Condition
+    active : ndarray of bool, optional
+        The vertices that are active at first.
+    on, policy, alpha, gpu_memory, progress
+        As for `vertex_program`.
+    """
+    source = graph_of(graph, spec.name)
+    shape = Shape(
+        message=message,
+        real_weights=weights_are_real(source),
+        per_edge=source.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
+        both=along == ("both",) and source.directed,
+        timed="iteration" in functions.send.extra,
+    )
+    kernel = step_kernel(functions, shape)
+    placed_for = spec
+    if not message.single:  # no kernel of a GPU combines tuples
+        placed_for = replace(spec, name=f"{spec.name} with tuples as messages", kinds=("cpu",))
+    pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    types = [str(one.dtype) for one in first.values()]
+    check_ranks(spec.name, pg, (functions.key, condition, identity, along, types))
+    engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
+    supersteps = Supersteps(
+        engine, pg, kernel, shape, first=first, identity=identity, along=along,
+        keeps_messages=functions.combine is None, all_work=all_work,
+    )  # fmt: skip
+    return supersteps.run(active, condition, spec.name)
+
+
+def weights_are_real(graph: Graph) -> bool:
+    """Return whether functions see weights as float64 instead of int64."""
+    return graph.weight_dtype is not None and graph.weight_dtype.kind == "f"

@@ -83,9 +83,9 @@ def test_components_are_named_by_the_smallest_id_and_counted():
     assert r.outcome["components"] == 3
 
 
-def test_components_of_named_vertices_are_positions():
+def test_components_of_named_vertices_are_names():
     g = ev.Graph.from_edges(["b", "d", "a"], ["c", "e", "a"])
-    assert ev.wcc(g)["component"].tolist() == [0, 1, 1, 3, 3]  # a | b c | d e
+    assert ev.wcc(g)["component"].tolist() == ["a", "b", "b", "d", "d"]
 
 
 def test_direction_makes_no_difference():

@@ -393,7 +393,7 @@ def test_a_result_without_room_is_rejected(monkeypatch):
 @pytest.mark.parametrize("policy", [["high"], {"high"}, None, 7])
 def test_a_policy_is_one_name(policy):
     g = ev.read("grid:3x3")
-    for call in (ev.partition, ev.bfs, partial(ev.plan, algorithm="bfs", on="cpu")):
+    for call in (ev.partition, partial(ev.bfs, source=0), partial(ev.plan, algorithm="bfs", on="cpu")):
         with pytest.raises(ev.ArgumentError, match=r"policy=: expected one of .*, found "):
             call(g, policy=policy)
 

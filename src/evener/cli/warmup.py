@@ -34,15 +34,18 @@ def warm_up(algorithms: Sequence[str], workers: int) -> None:
     tasks = [FILES, *algorithms]
     # Numba holds Python's lock while it compiles, so threads would take turns.
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=spawn) as pool:
+    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=spawn, initializer=_be_quiet) as pool:
         list(pool.map(compile_for, tasks))
+
+
+def _be_quiet() -> None:
+    logging.getLogger("evener").setLevel(logging.ERROR)
 
 
 def compile_for(task: str) -> None:
     """Read small graphs, or run an algorithm and its verifier on them."""
     from evener.algorithms import registry
 
-    logging.getLogger("evener").setLevel(logging.ERROR)
     if task == FILES:
         _read_graphs()
     else:

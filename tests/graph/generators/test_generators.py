@@ -53,13 +53,14 @@ def test_philox_known_answers(counter, key, words):
     assert list(kernels.philox(*map(np.uint64, counter), packed)) == words
 
 
-@pytest.mark.parametrize("scale", [0, 1, 2, 3, 5, 8, 13, 16])
+@pytest.mark.parametrize("scale", [0, 1, 2, 3, 5, 8, 13])
 @pytest.mark.parametrize("seed", [1, 2**64 - 1])
 def test_permutation_is_one_to_one(scale, seed):
     source = sampled(power=max(scale, 1), m=0, seed=seed, permute=True)
     vertices = np.arange(1 << scale, dtype=np.uint32)
     shuffled = vertices.copy()
-    kernels._permute_all(shuffled, np.uint64((1 << scale) - 1), source.half, source.permutation)
+    with np.errstate(over="ignore"):  # products wrap around
+        kernels._permute_all(shuffled, np.uint64((1 << scale) - 1), source.half, source.permutation)
     np.testing.assert_array_equal(np.sort(shuffled), vertices)
     if scale >= 13:
         # Like a random permutation: few fixed points and no correlation.

@@ -107,6 +107,12 @@ def test_each_source_has_a_row():
     ev.verify(result)
 
 
+def test_rows_of_nodes_that_are_tuples_are_a_table_of_text():
+    g = ev.Graph.from_networkx(nx.grid_2d_graph(2, 2))
+    table = ev.bfs(g, sources=[(0, 0), (1, 1)], each=True).to_arrow()
+    assert table["source"].to_pylist() == ["(0, 0)"] * 4 + ["(1, 1)"] * 4
+
+
 def test_a_missing_source_is_not_guessed():
     g = ev.Graph.from_edges([4, 5], [5, 6])
     for search in (ev.bfs, ev.sssp):
@@ -122,6 +128,9 @@ def test_a_missing_source_is_not_guessed():
     [
         ({"source": 4, "sources": [5]}, "found both"),
         ({"sources": []}, "at least one vertex"),
+        ({"sources": 5}, "several ids, such as .* found 5; give one id with source="),
+        ({"sources": "ab"}, "several ids, such as .* found 'ab'"),
+        ({"sources": [4, 5], "each": True, "checkpoint": ev.Checkpoint("c")}, "a folder of its own"),
         ({"sources": [4, 9]}, "vertex 9 is not in the graph.*name another vertex with sources="),
         ({"source": 4, "target": 9}, "vertex 9 is not in the graph.*name another vertex with target="),
         ({"source": 4, "cutoff": -1}, "a distance of at least 0, found -1"),
@@ -155,5 +164,5 @@ def test_answers_that_end_elsewhere_are_wrong(name, parameters, distance, parent
 def test_a_source_that_is_no_root_is_wrong():
     line = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
     arrays = {"distance": np.array([0, 1, 2, 3]), "parent": np.array([0, 0, 1, 2])}
-    with pytest.raises(ev.VerificationError, match="the source is at distance 0: vertex 2 is at 2"):
+    with pytest.raises(ev.VerificationError, match="a source is at distance 0: vertex 2 is at 2"):
         ev.verify(ev.Claim("bfs", line, arrays, {"source": [0, 2]}))

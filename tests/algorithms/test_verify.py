@@ -117,7 +117,7 @@ def test_bfs_names_the_rule():
     refused(
         answer(parent=changed(parent, v1=2)), "without a cycle (rule 1): from vertex 1, its parent 2 leads"
     )
-    refused(answer(parent=changed(parent, v4=4)), "only the source is its own parent (rule 1): vertex 4")
+    refused(answer(parent=changed(parent, v4=4)), "only sources are their own parents (rule 1): vertex 4")
     refused(answer(distance=changed(distance, v4=5)), "(rule 2): vertex 4 is at level 5, its parent 3 at 3")
     refused(
         answer(changed(distance, v5=5), changed(parent, v5=4)),
@@ -131,9 +131,9 @@ def test_bfs_names_the_rule():
     refused(answer(changed(distance, v6=1)), "(rule 4): vertex 6 has distance 1 and no parent")
     refused(answer(parent=changed(parent, v6=0)), "(rule 4): vertex 6 has distance -1 and parent 0")
     refused(answer(parent=changed(parent, v5=6)), "every parent is reached (rule 4): vertex 5")
-    refused(answer(distance=changed(distance, v0=1)), "the source is at distance 0")
-    refused(answer(parent=changed(parent, v0=1)), "the source is its own parent: vertex 0 has parent 1")
-    refused(answer(parent=changed(parent, v0=-1)), "the source is its own parent: vertex 0 has parent none")
+    refused(answer(distance=changed(distance, v0=1)), "a source is at distance 0")
+    refused(answer(parent=changed(parent, v0=1)), "a source is its own parent: vertex 0 has parent 1")
+    refused(answer(parent=changed(parent, v0=-1)), "a source is its own parent: vertex 0 has parent none")
     refused(answer(parent=changed(parent, v2=7)), "vertex 2 has parent 7, which is not in the graph")
     refused(answer(parent=changed(parent, v2=-7)), "vertex 2 has parent -7, which is not in the graph")
     refused(answer(distance=changed(distance, v6=-2)), "exactly the reached vertices have a parent")

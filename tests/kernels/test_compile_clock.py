@@ -87,3 +87,9 @@ def test_one_line_says_that_kernels_are_compiled(tmp_path, apart):
     first, second = (apart("-c", program, **cold).err for _ in range(2))
     assert re.fullmatch(r"compiling kernels, .* \(evener warmup does it ahead\)\nfilled\n", first)
     assert second == "filled\n"
+
+
+def test_a_function_of_no_module_is_compiled():
+    names = {}
+    exec("def double(x):\n    return 2 * x", names)
+    assert numba.njit(names["double"])(4) == 8

@@ -48,6 +48,14 @@ def test_right_answers_are_accepted(file):
     run_ranks(3, run)
 
 
+def test_ranks_before_convergence_are_a_warning(file):
+    def run(_):
+        ev.verify(ev.pagerank(ev.partition(file[0], "cpu:1"), tol=1e-9, max_iter=2))
+
+    with pytest.warns(ev.ConvergenceWarning, match=r"correct for 2 iterations, and have not converged"):
+        run_ranks(3, run)
+
+
 # What is wrong with one vertex: the array, its new value given the old one, and the rule.
 WRONG = [
     (0, "distance", lambda x: x + 1, "gives the distance|no edge gives a shorter"),

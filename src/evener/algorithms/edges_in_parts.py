@@ -1,4 +1,4 @@
-"""Edges in parts: what verifiers read of a graph of which each rank holds a part.
+"""Edges in parts: the edges and values that verifiers read if each rank has a part of the graph.
 
 A verifier keeps the values of this rank's block of vertices. It fetches the values of the ends of this rank's
 edges, and combines results at the ends of edges on the ranks of their blocks. The exchanges are not those of

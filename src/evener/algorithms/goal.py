@@ -19,6 +19,7 @@ from evener.results.rows import ResultRows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.results.result import Result
@@ -67,7 +68,7 @@ class Goal:
         )
 
     def limit(self, engine: Engine, distance: PartitionedArray, unreached: float) -> float:
-        """Return the largest distance that the result has, as far as the distance of the target is known.
+        """Return the largest distance of the result: the cutoff, or that of the target once it is known.
 
         `distance` is an array of a running search, in which the vertices that were not reached have the value
         `unreached`. This is a collective operation; all ranks must call it.
@@ -111,8 +112,11 @@ def parse_goal(
     if cutoff is not None and not (is_number(cutoff) and cutoff >= 0):
         msg = f"cutoff=: expected a distance of at least 0, found {cutoff!r}"
         raise ArgumentError(msg)
+    if sources is not None and not _has_ids(sources):
+        msg = f"sources=: expected several ids, such as [5, 9], found {sources!r}; give one id with source="
+        raise ArgumentError(msg)
     several = sources is not None or _is_list(graph, source)
-    ids = list(given.tolist() if isinstance(given, np.ndarray) else given) if several else [given]
+    ids = list(given.tolist() if hasattr(given, "tolist") else given) if several else [given]
     if not ids:
         msg = "sources=: expected the id of at least one vertex, found none"
         raise ArgumentError(msg)
@@ -125,8 +129,22 @@ def parse_goal(
     return Goal(ids if len(ids) > 1 else ids[0], tuple(numbers), target, number, cutoff)
 
 
-def search_each(goal: Goal, graph: Graph, search: Callable[[Goal], Result]) -> Result:
-    """Return the results of a search from each source, in the order of `goal.source`."""
+def search_each(
+    goal: Goal, graph: Graph, search: Callable[[Goal], Result], checkpoint: Checkpoint | None
+) -> Result:
+    """Return the results of a search from each source, in the order of `goal.source`.
+
+    Raises
+    ------
+    ArgumentError
+        If `checkpoint` is given: a folder has the checkpoints of one search.
+    """
+    if checkpoint is not None:
+        msg = (
+            "checkpoint=: expected none with each=True, found one; search from each source with a folder of "
+            "its own"
+        )
+        raise ArgumentError(msg)
     ids = goal.source if isinstance(goal.source, list) else [goal.source]
     rows = []
     for source in ids:
@@ -138,8 +156,13 @@ def search_each(goal: Goal, graph: Graph, search: Callable[[Goal], Result]) -> R
     return ResultRows(rows)
 
 
+def _has_ids(value: Any) -> bool:
+    """Return whether a value is a collection, which may have several ids."""
+    return (
+        isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
+    )
+
+
 def _is_list(graph: Graph, source: Any) -> bool:
     """Return whether `source` has several ids. A tuple may be an id of a graph whose ids are any objects."""
-    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
-        return False
-    return getattr(source, "ndim", 1) > 0 and not (graph.has_object_ids and isinstance(source, Hashable))
+    return _has_ids(source) and not (graph.has_object_ids and isinstance(source, Hashable))

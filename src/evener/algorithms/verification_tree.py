@@ -29,10 +29,10 @@ def check_tree(
     """Raise VerificationError unless `parent` has trees on the reached vertices with the sources as roots."""
     ids = answer.graph.ids
     for source in sources[distance[sources] != 0]:
-        fail(answer, "the source is at distance 0", f"vertex {ids[source]} is at {distance[source]}")
+        fail(answer, "a source is at distance 0", f"vertex {ids[source]} is at {distance[source]}")
     for source in sources[parent[sources] != sources]:
         found = "none" if parent[source] == NO_VERTEX else ids[parent[source]]
-        fail(answer, "the source is its own parent", f"vertex {ids[source]} has parent {found}")
+        fail(answer, "a source is its own parent", f"vertex {ids[source]} has parent {found}")
     mismatch = reached != (parent != NO_VERTEX)
     if mismatch.any():
         v = first_true(mismatch)
@@ -49,9 +49,9 @@ def check_tree(
     roots = children[parent[children] == children]
     if len(roots) > len(sources):
         v = np.setdiff1d(roots, sources)[0]
-        rule = "only the source is its own parent (rule 1)"
+        rule = "only sources are their own parents (rule 1)"
         fail(answer, rule, f"vertex {ids[v]} has parent {ids[v]}, the source is {ids[sources[0]]}")
     v = kernels.find_cycle(parent, np.zeros(len(parent), dtype=np.uint32))
     if v != NO_VERTEX:
-        rule = "parents lead to the source without a cycle (rule 1)"
+        rule = "parents lead to a source without a cycle (rule 1)"
         fail(answer, rule, f"from vertex {ids[v]}, its parent {ids[parent[v]]} leads back to vertex {ids[v]}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.edges_in_parts import EdgesInParts
-from evener.algorithms.verification import first_true, required_parameter
+from evener.algorithms.verification import first_true, source_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +48,7 @@ def check_sssp(result: Result) -> None:
 
 def _check(edges: EdgesInParts, distance: NDArray[np.float64], *, weighted: bool, tolerance: float) -> None:
     """Check the rules of a tree; the distance of an unreached vertex is infinite."""
-    given = required_parameter(edges.result, "source")
-    sources = edges.graph.numbers_of(given if isinstance(given, list) else [given])
+    sources = source_numbers(edges.result)
     parent = edges.vertex_numbers("parent")
     reached, root = np.isfinite(distance), np.isin(edges.numbers, sources)
     edges.require(~root | (distance == 0), "a source is at distance 0", lambda v: f"is at {distance[v]:g}")
@@ -109,7 +108,7 @@ def _largest_distance(edges: EdgesInParts, distance: NDArray[np.float64]) -> flo
     return min(limit, float(edges.world.allreduce(float(own.min(initial=math.inf)), "min")))
 
 
-def _check_cycles(edges: EdgesInParts, parent: NDArray[np.int64], sources: NDArray[np.int64]) -> None:
+def _check_cycles(edges: EdgesInParts, parent: NDArray[np.int64], sources: NDArray[np.uint32]) -> None:
     """Raise VerificationError unless the parents of each reached vertex lead to a source."""
     ancestor = np.where(parent >= 0, parent, sources[0])
     for _ in range(edges.graph.n.bit_length()):  # each step doubles the distance to the ancestor

@@ -292,7 +292,9 @@ def warmup(
     context: typer.Context,
     algorithms: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ALGORITHM]...", help="Algorithms to compile for. Default: all of Evener's."),
+        typer.Argument(
+            metavar="[ALGORITHM]...", help="Algorithms to compile for. Default: all except vertex programs."
+        ),
     ] = None,
     *,
     as_json: Json = False,

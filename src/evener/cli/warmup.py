@@ -73,7 +73,9 @@ def _run(spec: AlgorithmSpec) -> None:
     given: dict[str, Any] = {} if own is None else {own: [0, 1] if several else 0}
     for graph in _graphs():
         for on in (["cpu"], ["cpu:1", "cpu:1"]):
-            verify(spec.function()(graph, on=on, **given))
+            result = spec.function()(graph, on=on, **given)
+            if spec.verify is not None:
+                verify(result)
 
 
 def _graphs() -> Iterator[Graph]:

@@ -74,7 +74,7 @@ class _FirstKernel(event.Listener):  # type: ignore[misc] # Numba has no types
     """Announces the first kernel of Evener that is not in the cache."""
 
     def on_start(self, begun: Any) -> None:
-        if begun.data["dispatcher"].py_func.__module__.startswith("evener."):
+        if str(begun.data["dispatcher"].py_func.__module__).startswith("evener."):
             announce()
 
     def on_end(self, _: Any) -> None:

@@ -107,8 +107,8 @@ struct Table {
     }
 };
 
-// Write the message of each scheduled vertex of `rows` with more messages. A block has a table of `places` places in `messages` and
-// `times`; if `places` is 0, a table in shared memory.
+// Write the message of each scheduled vertex of `rows` with more messages. A block has a table of `places`
+// places in `messages` and `times`; if `places` is 0, a table in shared memory.
 template <typename Message, typename Wide, typename Weight>
 __global__ void PARALLEL(512) most_frequent_of_many(
     Array<const u64> near_offsets, Tiered<u32> near_targets, Tiered<Weight> near_weights,

@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.engine.timeline import Timeline
 from evener.errors import ArgumentError
+from evener.graph.views import id_column
 from evener.results.result import Result
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class ResultRows(Result):
         tables = []
         for source, row in zip(self.sources, self.rows, strict=True):
             table = row.to_arrow()
-            column = pa.array([source] * len(table), table.schema.field("vertex").type)
+            (label,) = id_column(self.graph, np.fromiter([source], object, 1)).to_pylist()
+            column = pa.array([label] * len(table), table.schema.field("vertex").type)
             tables.append(table.add_column(0, "source", column))
         return pa.concat_tables(tables)
 

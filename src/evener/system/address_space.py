@@ -1,7 +1,7 @@
 """Reserve little address space if the process has a limit (``ulimit -v``).
 
-Arrow's allocator reserves a gigabyte, and the C library 64 MiB for each thread that allocates. Without these,
-reading a small file takes 0.7 GB of address space instead of 2.1 GB.
+Arrow's allocator reserves a gigabyte, and the C library 64 MiB for each thread that allocates. Without these
+reservations, reading a small file takes 0.7 GB of address space instead of 2.1 GB.
 """
 
 from __future__ import annotations

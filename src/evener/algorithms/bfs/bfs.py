@@ -129,7 +129,7 @@ def bfs(
     def search(goal: Goal) -> Result:
         return run_bfs(pg, goal, "bfs", goal.parameters, progress, checkpoint)
 
-    return search_each(goal, pg.graph, search) if each else search(goal)
+    return search_each(goal, pg.graph, search, checkpoint) if each else search(goal)
 
 
 def run_bfs(
@@ -192,7 +192,7 @@ def _search(
         distance, parent = search_on_group(engine, engine.group, graph, goal, tuning, bottom_up=bottom_up)
     else:
         distance, parent = _search_in_steps(engine, checkpoints, graph, goal, bottom_up=bottom_up)
-    if (limit := goal.limit(engine, distance, -1)) < graph.n:
+    if (limit := goal.limit(engine, distance, -1)) < min(graph.n, 1 << 31):  # distances are int32
         engine.compute(kernels.forget_beyond, engine.owned, int(limit), distance, parent)
     return distance, parent
 

@@ -48,7 +48,7 @@ class Search:
         self._explored = 0
 
     def limit(self) -> float:
-        """Return the last level of the answer, as far as the level of the target is known."""
+        """Return the last level of the result: the cutoff, or the level of the target once it is known."""
         return self.goal.limit(self.engine, self.distance, -1)
 
     def is_narrow(self) -> bool:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["agree", "check", "claim_parameters", "slack_of", "verified_scope"]
+__all__ = ["agree", "check", "claim_parameters", "slack_of", "verified_scope", "warn_not_converged"]
 
 # Roundings to the answer's type per rank, and the relative error of an addition in float64: see `slack_of`.
 _ROUNDINGS = 8
@@ -99,11 +99,11 @@ def check(answer: Answer) -> None:
         if iterations is not None and iterations < max_iter:
             rule = "a run ends when it converges, or after max_iter"
             fail(answer, rule, f"it took {iterations} of {max_iter}")
-        _warn_not_converged(answer)
+        warn_not_converged(answer)
         return
     if iterations is None and tolerance > _DECIDES:
         if _is_cut_off(answer, stored, step, tolerance):
-            _warn_not_converged(answer)
+            warn_not_converged(answer)
             return
         enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
         msg = (
@@ -115,7 +115,7 @@ def check(answer: Answer) -> None:
     by, v = _change(stored, step)
     if by > tolerance + slack:
         if iterations is None and _is_cut_off(answer, stored, step, tolerance):
-            _warn_not_converged(answer)
+            warn_not_converged(answer)
             return
         after = step(stored.astype(np.float64))[v]
         detail = (
@@ -133,7 +133,8 @@ def _change(stored: NDArray[Any], step: _Step) -> tuple[float, int]:
     return float(moved.sum()), int(moved.argmax())
 
 
-def _warn_not_converged(answer: Answer) -> None:
+def warn_not_converged(answer: Answer) -> None:
+    """Warn that the ranks are those of `max_iter` iterations, which do not meet the tolerance."""
     msg = (
         f"the ranks are correct for {_count_of_iterations(_iterations_of(answer))}, and have not converged: "
         f"tol={answer.parameters['tol']:g} was not met; increase max_iter"

@@ -14,7 +14,7 @@ from evener.algorithms.pagerank import verify_cpu as kernels
 from evener.algorithms.pagerank.pagerank import tolerance_of
 from evener.algorithms.pagerank.personalization import jumps_of
 from evener.algorithms.pagerank.strength import uses_weights
-from evener.algorithms.pagerank.verify import agree, slack_of
+from evener.algorithms.pagerank.verify import agree, slack_of, warn_not_converged
 from evener.algorithms.verification import edge_blocks, fail
 from evener.partition.upload import edges_on_host
 
@@ -60,6 +60,8 @@ def check(result: Result) -> None:
         if iterations < parameters["max_iter"]:
             rule = "a run ends when it converges, or after max_iter"
             fail(result, rule, f"it took {iterations} of {parameters['max_iter']}")
+        if result.world.rank == 0:
+            warn_not_converged(result)
         return
     moved = float(np.abs(step(stored.astype(np.float64)) - stored).sum())
     moved = edges.world.allreduce(moved, "sum")

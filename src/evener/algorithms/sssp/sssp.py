@@ -197,7 +197,7 @@ def sssp(
             as_distance=_unreached_infinite,
         )
 
-    return search_each(goal, pg.graph, search) if each else search(goal)
+    return search_each(goal, pg.graph, search, checkpoint) if each else search(goal)
 
 
 def _run_sssp(

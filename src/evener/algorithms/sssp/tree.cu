@@ -64,8 +64,8 @@ __global__ void PARALLEL(256) forget_beyond(
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) find_parents(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u32> blocks,
-    Array<const u32> out_degree, Array<const u32> sources, Distance far, Array<const Distance> distance, Array<u32> parent,
-    Results<u64, u64, u64> results, Grid grid
+    Array<const u32> out_degree, Array<const u32> sources, Distance far, Array<const Distance> distance,
+    Array<u32> parent, Results<u64, u64, u64> results, Grid grid
 ) {
     for (u64 i = thread_of_grid(); i < sources.length; i += threads_of_grid()) parent[sources[i]] = sources[i];
     grid.sync();

@@ -1,9 +1,9 @@
 """Compiler pipelines that optimise code and generate machine code once for each kernel.
 
-Numba does both for each function on its own: for each step that a kernel calls, and for three layers of a
-parallel loop. It then links the functions into the kernel, and does both again. Here only the kernel itself
-is optimised and becomes machine code, which halves the time of compilation. See "Customizing the Compiler" in
-Numba's manual for developers.
+Numba optimises and compiles each function separately: each step that a kernel calls, and three layers of a
+parallel loop. It links them into the kernel, and optimises and compiles the kernel again. Here only the
+linked kernel is optimised and compiled, which halves the time. See "Customizing the Compiler" in Numba's
+manual for developers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The threads of parallel loops, which a forked child does without.
+"""The threads of parallel loops, and loops without threads in a forked child.
 
 A parallel loop calls Numba's threading layer through a pointer. A child of a fork has none of its parent's
 threads, and GNU OpenMP would end it. In such a child the pointer is null, and the loop runs on one thread.

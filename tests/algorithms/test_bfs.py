@@ -104,12 +104,6 @@ def test_a_second_dense_core_is_searched_bottom_up(elements):
     assert found.count("bottom-up") >= 2
 
 
-def test_thresholds_are_near_beamers():
-    """Beamer found 14 and 24; near values cost a few percent at most."""
-    assert 10 <= Tuning().alpha <= 30
-    assert 10 <= Tuning().beta <= 30
-
-
 @pytest.mark.parametrize(
     ("weights", "others", "mapped", "second"),
     [

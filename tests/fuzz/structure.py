@@ -157,6 +157,6 @@ def summed(files: dict[str, bytes]) -> dict[str, bytes]:
             content = files[f"/{name}.npy"]
             body = content[10 + int.from_bytes(content[8:10], "little") :]
             entry["crc32"] = [f"{zlib.crc32(body):08x}"]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return files
     return {**files, "/evener.json": json.dumps(manifest).encode()}

@@ -79,7 +79,7 @@ def _row_labels(table: Any) -> set[str]:
     try:
         metadata = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
         return {label for label in metadata.get("index_columns", []) if isinstance(label, str)}
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return set()
 
 

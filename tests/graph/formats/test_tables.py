@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -112,3 +115,14 @@ def test_ids_in_a_dictionary(tmp_path, kind):
     )
     graph = ev.read(tmp_path / "g.arrow")
     assert (graph.ids.tolist(), graph.targets.tolist()) == (["a", "b", "c"], [2, 0])
+
+
+def test_damaged_statistics_of_a_column_do_not_end_the_process():
+    """Arrow calls std::terminate if the metadata of this file's columns are looked up one by one."""
+    file = Path(__file__).with_name("damaged_statistics.parquet")
+    code = (
+        "import evener, sys\ntry: evener.read(sys.argv[1])\nexcept evener.FormatError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "expected Parquet data, but it is damaged" in done.stdout

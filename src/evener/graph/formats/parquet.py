@@ -70,13 +70,17 @@ def open_parquet(source: Source, *, buffer_bytes: int = 0) -> Any:
 def _require(file: Any, chosen: list[str], rows: range, source: Source) -> None:
     """Raise `OutOfMemoryError` if the columns of some rows, and a copy of them, need too much memory."""
     width = sum(width_of(file.schema_arrow.field(name).type) for name in chosen)
-    strings = sum(
-        column.total_uncompressed_size
-        for group in map(file.metadata.row_group, range(file.num_row_groups))
-        for column in map(group.column, range(group.num_columns))
-        if column.physical_type == "BYTE_ARRAY" and column.path_in_schema in chosen
-    )
     part = len(rows) / max(file.metadata.num_rows, 1)
+    groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+    strings = sum(group.total_byte_size for group in groups)  # at most, with those of other columns
+    if 2 * width * len(rows) + int(strings * part) > memory.available():
+        # Arrow ends the process if the statistics of a column are damaged, so only a large file gets here.
+        strings = sum(
+            column.total_uncompressed_size
+            for group in groups
+            for column in map(group.column, range(group.num_columns))
+            if column.physical_type == "BYTE_ARRAY" and column.path_in_schema in chosen
+        )
     memory.require(2 * width * len(rows) + int(strings * part), f"the edges of {source.path}")
 
 

@@ -31,7 +31,9 @@ class Nowhere:
 FOLDER = source._FOLDER
 HOME = FOLDER.parents[1]
 FILES = sorted(
-    path.stem if path.parent == FOLDER else f"evener.algorithms.{path.parent.name}:{path.stem}"
+    path.stem
+    if path.parent == FOLDER
+    else f"{'.'.join(path.parent.relative_to(HOME.parent).parts)}:{path.stem}"
     for path in HOME.rglob("*.cu")
     if path.parent.name != "programs"  # linked with operators: tests/programs/test_gpu_operators.py
 )

@@ -12,6 +12,7 @@ import numpy as np
 from evener.algorithms.arguments import number_of_vertex
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import is_number
+from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.rows import ResultRows
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.results.result import Result
 
-__all__ = ["Goal", "parse_goal", "search_each"]
+__all__ = ["Goal", "forget_beyond", "parse_goal", "search_each"]
+
+kernels = KernelFile(__package__, "goal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,17 @@ def parse_goal(
         raise UnknownVertexError(msg) from None
     number = None if target is None else number_of_vertex(graph, target, "target")
     return Goal(ids if len(ids) > 1 else ids[0], tuple(numbers), target, number, cutoff)
+
+
+def forget_beyond(
+    engine: Engine,
+    limit: np.number[Any],
+    unreached: np.number[Any],
+    distance: PartitionedArray,
+    parent: PartitionedArray,
+) -> None:
+    """Mark the owned vertices with a distance above `limit` as unreached; both have the type of distances."""
+    engine.compute(kernels.forget_beyond, engine.owned, limit, unreached, distance, parent)
 
 
 def search_each(

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING
 from evener.algorithms.bfs.group import search_on_group
 from evener.algorithms.bfs.search import Search
-from evener.algorithms.goal import Goal, parse_goal, search_each
+from evener.algorithms.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
@@ -193,7 +195,7 @@ def _search(
     else:
         distance, parent = _search_in_steps(engine, checkpoints, graph, goal, bottom_up=bottom_up)
     if (limit := goal.limit(engine, distance, -1)) < min(graph.n, 1 << 31):  # distances are int32
-        engine.compute(kernels.forget_beyond, engine.owned, int(limit), distance, parent)
+        forget_beyond(engine, np.int32(limit), np.int32(-1), distance, parent)
     return distance, parent
 
 

@@ -108,15 +108,6 @@ __global__ void PARALLEL(256) bottom_up_step(
     ));
 }
 
-// Mark the vertices with a distance above `limit` as unreached.
-__global__ void PARALLEL(256) forget_beyond(u64 owned, i32 limit, Array<i32> distance, Array<u32> parent) {
-    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
-        if (distance[v] <= limit) continue;
-        distance[v] = -1;
-        parent[v] = NO_VERTEX;
-    }
-}
-
 // Returns the number of out-edges of the reached vertices.
 __global__ void PARALLEL(256) edges_reached(
     Array<const u64> offsets, u64 owned, Array<const i32> distance, Results<u64> results

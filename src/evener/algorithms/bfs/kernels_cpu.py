@@ -23,14 +23,12 @@ from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, queue_part, split_queue, take_chunk
-from evener.kernels.vertex import NO_VERTEX
 
 __all__ = [
     "begin",
     "bottom_up_step",
     "collect_new",
     "edges_reached",
-    "forget_beyond",
     "receive_parents",
     "scatter_parents",
     "top_down_step",
@@ -347,15 +345,6 @@ def _edges_reached_chunk(offsets, distance, first, last):
         if distance[v] >= 0:
             edges += offsets[v + _ONE] - offsets[v]
     return edges
-
-
-@serial
-def forget_beyond(owned, limit, distance, parent):
-    """Mark the vertices with a distance above `limit` as unreached."""
-    for v in range(np.uint64(owned)):
-        if distance[v] > limit:
-            distance[v] = -1
-            parent[v] = NO_VERTEX
 
 
 @parallel

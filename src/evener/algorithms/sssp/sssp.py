@@ -32,7 +32,7 @@ from evener.algorithms.arguments import (
     unsigned,
 )
 from evener.algorithms.bfs.bfs import run_bfs
-from evener.algorithms.goal import Goal, parse_goal, search_each
+from evener.algorithms.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
@@ -265,7 +265,7 @@ def _search(
     limit = goal.limit(engine, state.distance, float(far))
     if limit < far:
         largest = far.dtype.type(limit)  # an integer below the limit, or the limit
-        engine.compute(tree_kernels.forget_beyond, engine.owned, largest, far, state.distance, state.parent)
+        forget_beyond(engine, largest, far, state.distance, state.parent)
     tree = _find_parents(engine, sources, far, state.distance, state.parent, state.queue)
     return tree if limit >= far else tree._replace(beyond=0)
 

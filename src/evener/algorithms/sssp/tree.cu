@@ -43,18 +43,6 @@ __device__ inline u32 visit_batch(
     return __any_sync(ALL, rows != 0) ? across(rows, Or()) : 0;
 }
 
-// Mark the vertices with a distance above `limit` as unreached.
-template <typename Distance>
-__global__ void PARALLEL(256) forget_beyond(
-    u64 owned, Distance limit, Distance far, Array<Distance> distance, Array<u32> parent
-) {
-    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
-        if (distance[v] <= limit) continue;
-        distance[v] = far;
-        parent[v] = NO_VERTEX;
-    }
-}
-
 // Give each reached vertex without a parent a nearer in-neighbour on a shortest path. Each source becomes its
 // own parent.
 //

@@ -19,22 +19,13 @@ from evener.kernels.cpu.simd import LANES
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.kernels.vertex import NO_VERTEX
 
-__all__ = ["attach_zero_weight", "begin_zero_weight_levels", "find_parents", "forget_beyond"]
+__all__ = ["attach_zero_weight", "begin_zero_weight_levels", "find_parents"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
-
-
-@serial
-def forget_beyond(owned, limit, far, distance, parent):
-    """Mark the vertices with a distance above `limit` as unreached."""
-    for v in range(np.uint64(owned)):
-        if distance[v] > limit:
-            distance[v] = far
-            parent[v] = NO_VERTEX
 
 
 @inline_step

@@ -113,13 +113,13 @@ def _run(path):
         ev.bfs(ev.partition(small, "cpu:1", directed=False), source=1)
         world.barrier()
     Path("/proc/self/clear_refs").write_text("5")  # reset the peak
-    before = _status("VmRSS")
+    before = harness.process_bytes("VmRSS")
     world.barrier()
     start, spent = time.perf_counter(), time.process_time()
     pg = ev.partition(path, "cpu:1", directed=False)
     world.barrier()
     seconds, spent = time.perf_counter() - start, time.process_time() - spent
-    peak = _status("VmHWM") - before
+    peak = harness.process_bytes("VmHWM") - before
     levels = np.bincount(ev.bfs(pg, source=1)["distance"] + 1, minlength=64)
     report = {
         "seconds": seconds,
@@ -131,12 +131,6 @@ def _run(path):
     reports = world.allgather(report)
     if world.rank == 0:
         print(json.dumps(reports))
-
-
-def _status(name):
-    """Return the bytes of a line in this process's status."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def _options():

@@ -195,11 +195,11 @@ def _run(path):
         ev.pagerank(ev.partition(small, "cpu:1", directed=False))
         world.barrier()
     world.barrier()
-    before = _status("VmRSS")
+    before = harness.process_bytes("VmRSS")
     start = time.perf_counter()
     pg = ev.partition(path, "cpu:1", directed=False)
     world.barrier()
-    seconds, placed = time.perf_counter() - start, _status("VmHWM")
+    seconds, placed = time.perf_counter() - start, harness.process_bytes("VmHWM")
     ranks = ev.pagerank(pg, tol=0, max_iter=_ITERATIONS)["rank"]
     file = path.with_name("ranks.npy")
     if world.size == 1:
@@ -214,7 +214,7 @@ def _run(path):
         "seconds": seconds,
         "before_bytes": before,
         "placing_peak_bytes": placed,
-        "peak_bytes": _status("VmHWM"),
+        "peak_bytes": harness.process_bytes("VmHWM"),
         "share_bytes": sum(p.nbytes for p in pg.partitions),
         "graph_bytes": pg.graph.nbytes,
         "apart": apart,
@@ -222,12 +222,6 @@ def _run(path):
     reports = world.allgather(report)
     if world.rank == 0:
         print(json.dumps(reports))
-
-
-def _status(name):
-    """Return the bytes of a line in this process's status."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def _options():

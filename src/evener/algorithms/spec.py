@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evener.algorithms.verification import Answer
 
-__all__ = ["AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
+__all__ = ["GOAL_OPTIONS", "AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
 
 # "vertex" and "vertices" are ids as the graph names its vertices. "vertex_values" is a mapping of ids to
 # numbers or an array with a number for each vertex.
@@ -204,3 +204,16 @@ def resolve(path: str) -> Callable[..., Any]:
         msg = f"{module} has no function {name!r}, which the spec of an algorithm names; correct the spec"
         raise ArgumentError(msg)
     return cast("Callable[..., Any]", function)
+
+
+# The options of a search: its sources, and where it ends.
+GOAL_OPTIONS = (
+    Option(
+        "source",
+        "vertices",
+        "Ids of the vertices to start from, with commas or repeated (default: the first vertex).",
+        required=True,
+    ),
+    Option("target", "vertex", "Vertex at which the search ends (default: none)."),
+    Option("cutoff", "float", "Largest distance (default: none)."),
+)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.edges_in_parts import EdgesInParts
+from evener.algorithms.sssp.verify import ROUNDINGS
 from evener.algorithms.verification import first_true, source_numbers
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from evener.results.result import Result
 
 __all__ = ["check_bfs", "check_sssp"]
-
-# Rounding errors of a comparison, in units in the last place.
-_ROUNDINGS = 4
 
 
 def check_bfs(result: Result) -> None:
@@ -42,7 +40,7 @@ def check_sssp(result: Result) -> None:
     edges = EdgesInParts(result)
     rule = "no distance is negative or NaN"
     edges.require(distance >= 0, rule, lambda v: f"is at {distance[v]}, not >= 0")
-    tolerance = _ROUNDINGS * float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 0.0
+    tolerance = ROUNDINGS * float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 0.0
     _check(edges, distance, weighted=edges.graph.weight_dtype is not None, tolerance=tolerance)
 
 

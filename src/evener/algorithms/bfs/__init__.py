@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import AlgorithmSpec, Column, Option, StateBytes, Traffic
+from evener.algorithms.spec import GOAL_OPTIONS, AlgorithmSpec, Column, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -13,16 +13,7 @@ SPEC = AlgorithmSpec(
     verify="evener.algorithms.bfs.verify:check",
     verify_in_parts="evener.algorithms.verification_tree_in_parts:check_bfs",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
-    options=(
-        Option(
-            "source",
-            "vertices",
-            "Ids of the vertices to start from, with commas or repeated (default: the first vertex).",
-            required=True,
-        ),
-        Option("target", "vertex", "Vertex at which the search ends (default: none)."),
-        Option("cutoff", "float", "Largest distance (default: none)."),
-    ),
+    options=GOAL_OPTIONS,
     directions="both",
     reads_every_edge=False,
     # distance, parent, two queues and offered; mirrors: offered and offers; bitmaps

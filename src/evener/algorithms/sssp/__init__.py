@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import AlgorithmSpec, Column, Option, StateBytes, Traffic
+from evener.algorithms.spec import GOAL_OPTIONS, AlgorithmSpec, Column, Option, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -14,14 +14,7 @@ SPEC = AlgorithmSpec(
     verify_in_parts="evener.algorithms.verification_tree_in_parts:check_sssp",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=(
-        Option(
-            "source",
-            "vertices",
-            "Ids of the vertices to start from, with commas or repeated (default: the first vertex).",
-            required=True,
-        ),
-        Option("target", "vertex", "Vertex at which the search ends (default: none)."),
-        Option("cutoff", "float", "Largest distance (default: none)."),
+        *GOAL_OPTIONS,
         Option("delta", "float", "Width of a bucket of distances (default: from mean weight and degree)."),
     ),
     directions="both",

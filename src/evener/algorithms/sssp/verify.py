@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from evener.algorithms.verification import Answer
 
-__all__ = ["check"]
+__all__ = ["ROUNDINGS", "check"]
 
 # Rounding errors of a comparison, in units in the last place.
-_ROUNDINGS = 4
+ROUNDINGS = 4
 
 
 def check(answer: Answer) -> None:
@@ -41,7 +41,7 @@ def check(answer: Answer) -> None:
     raw = column(answer, "distance")
     if raw.dtype.kind not in "iuf":
         fail(answer, "distances are numbers", f"found {raw.dtype}")
-    tolerance = _ROUNDINGS * float(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
+    tolerance = ROUNDINGS * float(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
     distance = raw.astype(np.float64)
     if not (distance >= 0).all():
         v = first_true(~(distance >= 0))

@@ -8,7 +8,7 @@
 
 // Messages of a vertex whose table fits shared memory; as in vertex_kernels_gpu.py.
 constexpr u32 MANY = 2048;
-// The bits of an unused place. Of all messages, only the smallest integer has these bits.
+// The bits of an unused place. The smallest integer is the only message with these bits.
 constexpr u64 EMPTY = 1ull << 63;
 
 __device__ inline u64 bits_of(i64 message) { return message; }

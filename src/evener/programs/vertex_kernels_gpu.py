@@ -34,7 +34,7 @@ _PLACE = ("int64", "int64", "int64", "int64")  # degree, vertex, n, iteration
 
 
 class GpuArrays:
-    """What a run keeps on a GPU in addition to the arrays that all elements have.
+    """Arrays of a run that only a GPU needs.
 
     Parameters
     ----------

@@ -100,8 +100,8 @@ def parse_part(
 ) -> TextPart:
     """Parse this rank's part of a text, from byte `offset` on, which `line` lines precede.
 
-    This is a collective operation; all ranks must call it. The part is a range of bytes. Of a compressed
-    file, each rank decompresses all chunks, and parses the chunks of its turns.
+    This is a collective operation; all ranks must call it. The part is a range of bytes. Each rank
+    decompresses all chunks of a compressed file, and parses the chunks of its turns.
 
     Raises
     ------

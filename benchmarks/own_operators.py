@@ -2,7 +2,8 @@
 
 All run the same number of iterations on one placement: in float32, in float64, and with weights. Without
 weights, PageRank also runs as a vertex program. The first use of an operator compiles it. A later use in
-another process loads it from the cache folder.
+another process loads it from the cache folder. The last rows are jobs of `ev.mapreduce` on the weighted
+graph: the sum of the weights of the in-edges of each vertex, by `combine` and by `reduce`.
 
     python benchmarks/own_operators.py --scale 20
     python benchmarks/own_operators.py --scale 22 --on cuda:0
@@ -43,6 +44,7 @@ def main():
         ratios |= {f"{what}, {name}": harness.median(own[what]) / base for what in own if what != "built-in"}
         rows += [{"what": f"{name}, {what}", "seconds": seconds} for what, seconds in own.items()]
     rows += _uses(options.on)
+    rows += _jobs(options)
     for row in rows:
         row["median_seconds"] = harness.median(row["seconds"])
     cells = [(row["what"], harness.duration(row["median_seconds"]), len(row["seconds"])) for row in rows]
@@ -130,6 +132,40 @@ def _uses(on):
         {"what": "first use in a later process", "seconds": [run[0] for run in later]},
         {"what": "later use in the process", "seconds": [run[1] for run in later]},
     ]
+
+
+def _jobs(options):
+    """Return the seconds of jobs, and of each of their stages on all elements in the last round."""
+    graph = ev.read(f"rmat:{options.scale},weights=1..255")
+    placed = ev.partition(graph, on=options.on, directions="out")
+    expected = np.bincount(graph.targets, graph.weights, graph.n)
+    stages = {}
+
+    def total(_, values):
+        found = 0.0
+        for value in values:
+            found += value
+        return found
+
+    def job(name, **reduction):
+        rows = ev.mapreduce(placed, lambda source, target, weight: (target, weight * 1.0), **reduction)
+        stages[name] = {}
+        for (phase, _), span in rows.timeline.by_phase().items():
+            own = stages[name].setdefault(f"mapreduce, {name}: {phase}", [0.0])
+            own[0] += span.compute + span.send + span.receive
+        return rows.seconds, rows
+
+    def check(_name, _round, rows):
+        assert (rows.values == expected[rows.keys]).all()
+
+    contenders = {
+        "combine": lambda _: job("combine", combine=lambda x, y: x + y),
+        "reduce": lambda _: job("reduce", reduce=total),
+    }
+    own = harness.interleaved(contenders, rounds=options.rounds, check=check)
+    timed = {f"mapreduce, {name}": seconds for name, seconds in own.items()}
+    timed |= stages["combine"] | stages["reduce"]
+    return [{"what": what, "seconds": seconds} for what, seconds in timed.items()]
 
 
 def _options():

@@ -143,6 +143,15 @@ def test_jobs_equal_group_by_and_cpus(on, more):
     assert phases >= {"map", "hash", "transfer", "sort", "reduce"}
 
 
+def test_edges_in_host_memory(graph):
+    """The GPU has room for a part of the edges."""
+    rows = ev.mapreduce(graph, lambda s, t, weight: (t, weight), combine=max, on="cuda:0", gpu_memory="3MiB")
+    expected = np.zeros(graph.n)
+    np.maximum.at(expected, graph.targets, graph.weights)
+    assert (rows.keys == np.flatnonzero(expected)).all()
+    assert (rows.values == expected[rows.keys]).all()
+
+
 def test_keys_of_blocks_and_empty_graphs():
     graph = ev.read("rmat:12,seed=3")
     rows = ev.mapreduce(graph, lambda s, t: (t, 1), combine=max, owner="block", on="cuda:0,cuda:0")

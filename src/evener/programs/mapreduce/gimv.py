@@ -19,7 +19,7 @@ from evener.programs.mapreduce.job import Job
 from evener.programs.mapreduce.placement import memory_limit
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
-from evener.programs.mapreduce.worker import Stage
+from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.payload import Payload
 from evener.programs.steps import absolute_sum, owned_values, raise_nan
 
@@ -118,7 +118,7 @@ class CpuStages:
         self._job = Job(
             pg,
             stages,
-            functions={"cpu": Stage(message, Combine(combine.kernel), np.dtype(np.uint32), [dtype])},
+            functions={"cpu": JobFunctions(message, Combine(combine.kernel), np.dtype(np.uint32), [dtype])},
             router=OwnerRouter(pg),
             memory=memory_limit(None, pg.world),
         )

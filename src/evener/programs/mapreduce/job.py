@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.programs.mapreduce.records import Run, Sorted
     from evener.programs.mapreduce.routers import Router
     from evener.programs.mapreduce.stages import Stages
-    from evener.programs.mapreduce.worker import Stage, Worker
+    from evener.programs.mapreduce.worker import JobFunctions, Worker
 
 __all__ = ["Job"]
 
@@ -39,7 +39,7 @@ class Job:
     ----------
     pg : PartitionedGraph
     stages : Stages
-    functions : mapping of str to Stage
+    functions : mapping of str to JobFunctions
         The functions of the job for each kind of element.
     router : Router
         Chooses the element of each record.
@@ -59,7 +59,7 @@ class Job:
         pg: PartitionedGraph,
         stages: Stages,
         *,
-        functions: Mapping[str, Stage],
+        functions: Mapping[str, JobFunctions],
         router: Router,
         memory: int,
     ) -> None:
@@ -69,7 +69,7 @@ class Job:
             for place, element in enumerate(pg.elements)
         ]
         self._copy = Copy(pg, stages, self._workers)
-        self._memory = memory // 2 // max(len(self._workers), 1)
+        self._memory = memory // 2 // len(self._workers)
         room = min(worker.room(memory, len(pg.ranks)) for worker in self._workers)
         self._chunk = int(pg.world.allreduce(room, "min"))
         rounds = max(-(-worker.edges // self._chunk) for worker in self._workers)

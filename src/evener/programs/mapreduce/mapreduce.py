@@ -27,7 +27,7 @@ from evener.programs.mapreduce.reducer_gpu import GpuCombine, GpuReduce
 from evener.programs.mapreduce.routers import BlockRouter, HashRouter
 from evener.programs.mapreduce.rows import Rows
 from evener.programs.mapreduce.stages import Stages
-from evener.programs.mapreduce.worker import Stage
+from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
 from evener.programs.steps import check_ranks
 from evener.results.result import Result
@@ -165,8 +165,8 @@ def mapreduce(
         pg,
         stages,
         functions={
-            "cpu": Stage(map_stage.kernel, on_cpu, *record),
-            "cuda": Stage(map_stage.file, on_gpu, *record),
+            "cpu": JobFunctions(map_stage.kernel, on_cpu, *record),
+            "cuda": JobFunctions(map_stage.file, on_gpu, *record),
         },
         router=_ROUTERS[owner](pg),
         memory=memory_limit(memory, pg.world),

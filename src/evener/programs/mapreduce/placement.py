@@ -28,7 +28,8 @@ SPEC = AlgorithmSpec(
     columns=(),
     directions="out",
     reads_every_edge=True,
-    state=StateBytes(0, 0),
+    # On a GPU: a value, and the records of as many edges as there are vertices, while they are sorted.
+    state=StateBytes(8 + 120, 8),
     host_state=StateBytes(0, 0),
     traffic=Traffic(pushed=0.0, pulled=0.0),
     unit="a job",

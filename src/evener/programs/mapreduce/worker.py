@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from evener.programs.mapreduce.records import Grouped, Sorted
     from evener.programs.mapreduce.reducer import Reducer
 
-__all__ = ["Stage", "Worker"]
+__all__ = ["JobFunctions", "Worker"]
 
 
-class Stage(NamedTuple):
+class JobFunctions(NamedTuple):
     """The functions of a job for one kind of element, and the types of its records.
 
     Attributes

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.mapreduce.records import Sorted
     from evener.programs.mapreduce.routers import Router
-    from evener.programs.mapreduce.worker import Stage
+    from evener.programs.mapreduce.worker import JobFunctions
 
 __all__ = ["CpuWorker"]
 
@@ -38,14 +38,14 @@ class CpuWorker:
     pg : PartitionedGraph
     place : int
         The number of the element on the rank.
-    stage : Stage
+    functions : JobFunctions
     router : Router
     """
 
-    def __init__(self, pg: PartitionedGraph, place: int, stage: Stage, router: Router) -> None:
-        self.element, self.reducer = pg.elements[place], stage.reducer
+    def __init__(self, pg: PartitionedGraph, place: int, functions: JobFunctions, router: Router) -> None:
+        self.element, self.reducer = pg.elements[place], functions.reducer
         self._partition, self._n, self._elements = pg.partitions[place], pg.graph.n, len(pg.ranks)
-        self._own, self._place, self._stage, self._router = len(pg.elements), place, stage, router
+        self._own, self._place, self._functions, self._router = len(pg.elements), place, functions, router
         self.edges = 0 if self._partition.out is None else self._partition.out.count
         self.values: NDArray[Any] = np.zeros(1)
         self._keys: NDArray[Any]
@@ -59,7 +59,7 @@ class CpuWorker:
 
         There is a mapped and a grouped record of each element, and a received and a sorted record of all.
         """
-        record = self._stage.record_bytes + _POSITION_BYTES
+        record = self._functions.record_bytes + _POSITION_BYTES
         pieces = memory // 2 // (2 * record * (self._own + elements)) // _PIECE
         return min(max(pieces, 1), _MAX_PIECES) * _PIECE
 
@@ -67,11 +67,11 @@ class CpuWorker:
         """Call the map function for each edge."""
         partition, edges = self._partition, self._partition.out
         self._counts = np.zeros(-(-(end - begin) // _PIECE), np.uint64)
-        self._keys = self.element.allocate(end - begin, self._stage.key_dtype)
-        self._columns = columns_of(self.element, end - begin, self._stage.dtypes)
+        self._keys = self.element.allocate(end - begin, self._functions.key_dtype)
+        self._columns = columns_of(self.element, end - begin, self._functions.dtypes)
         if edges is not None and len(self._counts):
             weights = edges.targets if edges.weights is None else edges.weights
-            self._stage.map(
+            self._functions.map(
                 np.uint64(begin), np.uint64(end), np.uint64(_PIECE), edges.offsets, edges.targets, weights,
                 partition.vertices, partition.out_degree, self.values, self._n, self._keys,
                 tuple(self._columns), self._counts,

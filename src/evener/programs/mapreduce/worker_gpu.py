@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.mapreduce.routers import Router
-    from evener.programs.mapreduce.worker import Stage
+    from evener.programs.mapreduce.worker import JobFunctions
 
 __all__ = ["SHUFFLE", "GpuWorker", "addresses", "gathered"]
 
@@ -36,14 +36,14 @@ class GpuWorker:
     pg : PartitionedGraph
     place : int
         The number of the element on the rank.
-    stage : Stage
+    functions : JobFunctions
     router : Router
     """
 
-    def __init__(self, pg: PartitionedGraph, place: int, stage: Stage, router: Router) -> None:
-        self.element, self.reducer = cast("Any", pg.elements[place]), stage.reducer
+    def __init__(self, pg: PartitionedGraph, place: int, functions: JobFunctions, router: Router) -> None:
+        self.element, self.reducer = cast("Any", pg.elements[place]), functions.reducer
         self._partition, self._n, self._elements = pg.partitions[place], pg.graph.n, len(pg.ranks)
-        self._place, self._stage, self._router = place, stage, router
+        self._place, self._functions, self._router = place, functions, router
         self.edges = 0 if self._partition.out is None else self._partition.out.count
         self.values: Any = None
         self._keys: Any = None
@@ -60,19 +60,19 @@ class GpuWorker:
         """
         values = 8 * len(self._partition.vertices)
         room = min(self.element.room_after(self._partition.nbytes + values), memory)
-        record = self._stage.record_bytes
+        record = self._functions.record_bytes
         return max(int(room) // (2 * record + elements * (2 * record + _SORT_BYTES)), _MIN_CHUNK)
 
     def map(self, begin: int, end: int) -> Any:
         """Call the map function for each edge."""
         partition, edges = self._partition, cast("Any", self._partition.out)
         self._keys = self.element.allocate(end - begin, np.int64)
-        self._columns = columns_of(self.element, end - begin, self._stage.dtypes)
+        self._columns = columns_of(self.element, end - begin, self._functions.dtypes)
         self._found = self.element.allocate(end - begin, np.uint8)
         if begin == end:
             return 0
         weights = [] if edges.weights is None else [edges.weights]
-        kernel = Kernel(cuda=self._stage.map, name=f"map_{'weighted_' * len(weights)}edges")
+        kernel = Kernel(cuda=self._functions.map, name=f"map_{'weighted_' * len(weights)}edges")
         return self.element.kernel(kernel)(
             begin, end, edges.offsets, edges.targets, *weights, partition.vertices, partition.out_degree,
             self.values.view(np.uint64), self._n, self._keys, addresses(self.element, self._columns),

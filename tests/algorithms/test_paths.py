@@ -143,6 +143,9 @@ def test_each_source_has_a_row():
     assert table["source"] == ["c"] * 4 + ["a"] * 4
     assert table["vertex"] == ["a", "b", "c", "d"] * 2
     assert result.to_pandas().equals(result.to_arrow().to_pandas())
+    begins = [one.begin for one in result.timeline.slices]  # the searches follow each other
+    assert begins == sorted(begins)
+    assert len(begins) == sum(len(row.timeline.slices) for row in result.rows) > 0
     ev.verify(result)
 
 

@@ -25,6 +25,7 @@ from evener.errors import ArgumentError, FileError
 from evener.graph.arrays import MAX_VERTICES
 from evener.graph.checks import check_file_name, check_path, type_name
 from evener.system.memory import require, translate_errors
+from evener.system.notebook import stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,10 +104,10 @@ def read(
         from evener.graph.generators.models import from_spec
 
         _refuse_options(path, options)
-        with translate_errors(f"generating {path}"):
+        with stage(f"generating {path}"), translate_errors(f"generating {path}"):
             return from_spec(str(path))
     kind, source = _source_of(path, format)
-    with source.translate_errors(f"{kind.name} data"):
+    with stage(f"reading {path}"), source.translate_errors(f"{kind.name} data"):
         return _with_ids_of_file(kind.read(source, options), kind)
 
 

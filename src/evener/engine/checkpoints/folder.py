@@ -7,8 +7,8 @@ A generation is a checkpoint with a number. Its files in the folder are:
   rank, and its generations name them in turn, so that a damaged file spoils one generation only.
 - ``00000007.json``: the manifest, with the checksums of the other files and of itself. It is renamed last.
 
-A rank renames and overwrites its shard of a generation that is no longer kept, because a new file costs
-several times the processor time of an overwritten file.
+A rank renames and overwrites its shard of a generation that is no longer kept. A new file would cost several
+times as much processor time.
 """
 
 from __future__ import annotations

@@ -79,20 +79,8 @@ class Nccl:
                 self.communicators[number] = element.run(library.NcclCommunicator, *args)
         for communicator in self.communicators.values():
             leak_forever(communicator)  # to destroy one, NCCL waits for the other ranks
-        leaving = threading.Event()
-        atexit.register(leaving.set)
-        threading.Thread(target=self._watch, args=(library, leaving), name="evener-nccl", daemon=True).start()
-
-    def _watch(self, library: Any, leaving: threading.Event) -> None:
-        """End all ranks after an error that NCCL reports, because a transfer may never end then."""
-        while not leaving.wait(_QUESTION_SECONDS):
-            for communicator in self.communicators.values():
-                try:
-                    communicator.check_async_error()
-                except library.NcclError as error:
-                    ranks = f"rank {self._world.rank} of {self._world.size}"
-                    self._world.end(f"NCCL failed on {ranks} ({error}); {_REMEDY}; this ends the job")
-                    return
+            _watched.append((communicator, library, self._world))
+        _start_watching()
 
     def carrier(self) -> Carrier:
         """Return the carrier of the links that exchange together."""
@@ -147,6 +135,31 @@ class _Together:
         ]
         if sends or receives:
             self._nccl.transfer(sends, receives)
+
+
+# The communicators of this process, each with CuPy's module and its ranks.
+_watched: list[tuple[Any, Any, World]] = []
+
+
+@cache
+def _start_watching() -> None:
+    """Start the thread that asks for errors, once in a process."""
+    leaving = threading.Event()
+    atexit.register(leaving.set)
+    threading.Thread(target=_watch, args=(leaving,), name="evener-nccl", daemon=True).start()
+
+
+def _watch(leaving: threading.Event) -> None:
+    """End all ranks after an error that NCCL reports, because a transfer may never end then."""
+    while not leaving.wait(_QUESTION_SECONDS):
+        for watched in list(_watched):
+            communicator, library, world = watched
+            try:
+                communicator.check_async_error()
+            except library.NcclError as error:
+                _watched.remove(watched)
+                ranks = f"rank {world.rank} of {world.size}"
+                world.end(f"NCCL failed on {ranks} ({error}); {_REMEDY}; this ends the job")
 
 
 def _address(array: Any) -> int:

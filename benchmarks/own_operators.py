@@ -2,7 +2,9 @@
 
 All run the same number of iterations on one placement: in float32, in float64, and with weights. Without
 weights, PageRank also runs as a vertex program. The first use of an operator compiles it. A later use in
-another process loads it from the cache folder. The case "uses" times both, in four processes.
+another process loads it from the cache folder. The case "uses" times both, in four processes. The case "jobs"
+times jobs of `ev.mapreduce` on the weighted graph: the sum of the weights of the in-edges of each vertex, by
+`combine` and by `reduce`.
 
     python benchmarks/own_operators.py --scale 20
     python benchmarks/own_operators.py --scale 22 --on cuda:0
@@ -23,7 +25,7 @@ import numpy as np
 import evener as ev
 import harness
 
-CASES = ("float32", "float64", "weights", "uses")
+CASES = ("float32", "float64", "weights", "uses", "jobs")
 
 # Prints the seconds of two runs on a small graph, after a run that loads the engine.
 FIRST_USE = """
@@ -48,6 +50,8 @@ def main():
         rows += [{"what": f"{name}, {what}", "seconds": seconds} for what, seconds in own.items()]
     if "uses" in options.cases:
         rows += _uses(options.on)
+    if "jobs" in options.cases:
+        rows += _jobs(options)
     for row in rows:
         row["median_seconds"] = harness.median(row["seconds"])
     cells = [(row["what"], harness.duration(row["median_seconds"]), len(row["seconds"])) for row in rows]
@@ -142,6 +146,40 @@ def _uses(on):
         {"what": "first use in a later process", "seconds": [run[0] for run in later]},
         {"what": "later use in the process", "seconds": [run[1] for run in later]},
     ]
+
+
+def _jobs(options):
+    """Return the seconds of jobs, and of each of their stages on all elements in the last round."""
+    graph = ev.read(f"rmat:{options.scale},weights=1..255")
+    placed = ev.partition(graph, on=options.on, directions="out")
+    expected = np.bincount(graph.targets, graph.weights, graph.n)
+    stages = {}
+
+    def total(_, values):
+        found = 0.0
+        for value in values:
+            found += value
+        return found
+
+    def job(name, **reduction):
+        rows = ev.mapreduce(placed, lambda source, target, weight: (target, weight * 1.0), **reduction)
+        stages[name] = {}
+        for (phase, _), span in rows.timeline.by_phase().items():
+            own = stages[name].setdefault(f"mapreduce, {name}: {phase}", [0.0])
+            own[0] += span.compute + span.send + span.receive
+        return rows.seconds, rows
+
+    def check(_name, _round, rows):
+        assert (rows.values == expected[rows.keys]).all()
+
+    contenders = {
+        "combine": lambda _: job("combine", combine=lambda x, y: x + y),
+        "reduce": lambda _: job("reduce", reduce=total),
+    }
+    own = harness.interleaved(contenders, rounds=options.rounds, check=check)
+    timed = {f"mapreduce, {name}": seconds for name, seconds in own.items()}
+    timed |= stages["combine"] | stages["reduce"]
+    return [{"what": what, "seconds": seconds} for what, seconds in timed.items()]
 
 
 def _options():

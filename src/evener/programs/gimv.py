@@ -37,7 +37,7 @@ from evener.programs.compilation import (
 from evener.programs.gimv_fields import run_fields
 from evener.programs.mapreduce.compilation import check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
-from evener.programs.mapreduce.placement import placed
+from evener.programs.mapreduce.placement import placed_for_gimv
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
@@ -219,13 +219,13 @@ def gimv(
     real = first.dtype.kind == "f"
     negative = bool(first.min(initial=0) < 0)
     keeps_initial = any("initial" in one.extra for one in operators)
-    number = Payload("f" if real else "i", single=True)
+    number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
     per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
     run: Engine | Stages
     if engine == "mapreduce":
-        pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, gpus=True)
+        pg = placed_for_gimv(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
         check_ranks("gimv", pg, agreed)
         check_operators(operators, real=real)
         run = Stages(pg, "gimv", progress)

@@ -138,20 +138,29 @@ def check_every_parameter(dtype, weighted, splits):
         assert r.outcome == {"iterations": 2, "converged": None}
 
 
+def parents(graph):
+    """Return the operators for shortest paths from vertex 0 with the parent of each vertex."""
+    start = np.arange(graph.n) == 0
+    return {
+        "combine2": lambda m, v, vertex: (v[0] + m, vertex),
+        "combine_all": min,
+        "assign": min,
+        "v0": {"distance": np.where(start, 0.0, np.inf), "parent": np.where(start, 0, graph.n)},
+    }
+
+
 def check_parents(graph, pairs, on):
     """Shortest paths with parents: the distances of NetworkX, and the smallest parent of each vertex.
 
     A rank may have the whole graph or none.
     """
-    start = np.arange(graph.n) == 0
-    v0 = {"distance": np.where(start, 0.0, np.inf), "parent": np.where(start, 0, graph.n)}
-    r = ev.gimv(graph, lambda m, v, vertex: (v[0] + m, vertex), min, min, v0, on=on)
+    r = ev.gimv(graph, **parents(graph), on=on)
     assert r.outcome["converged"]
     whole = r.gather()
     if whole is not None:
         distance = _lengths(graph, pairs)
         sources, targets = _edges(graph)
-        parent = np.where(start, 0, graph.n)
+        parent = np.where(np.arange(graph.n) == 0, 0, graph.n)
         on_path = (distance[sources] + graph.weights == distance[targets]) & np.isfinite(distance[targets])
         np.minimum.at(parent, targets[on_path], sources[on_path])
         np.testing.assert_array_equal(whole["distance"], distance)

@@ -138,8 +138,7 @@ def gimv(
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
     checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"`` and values
-        without fields.
+        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"``.
 
     Returns
     -------
@@ -207,12 +206,12 @@ def gimv(
     )
     stop = operators.until.python.__name__ if callable(until) else until
     if isinstance(v0, Mapping):
-        if engine != "fused" or checkpoint is not None:
-            msg = 'v0=: values with fields need engine="fused" and no checkpoint=; give one array instead'
+        if engine != "fused":
+            msg = 'v0=: values with fields need engine="fused"; give one array instead'
             raise ArgumentError(msg)
         finished = run_fields(
             given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, on=on,
-            policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress,
+            policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
         )  # fmt: skip
         return result_of(finished, "gimv", *columns_of(finished), {"until": stop})
     first = first_values(v0, source)

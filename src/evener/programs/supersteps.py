@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evener.engine.checkpoints.state import restore, values_of
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.kernels.kernel import Kernel
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["Run", "Supersteps"]
 
 kernels = KernelFile(__package__, "schedule")
+
+# The name of the active vertices in a checkpoint; fields have other names, which are names of Python.
+_ACTIVE = "active vertices"
 
 
 class Run(NamedTuple):
@@ -130,17 +135,31 @@ class Supersteps:
             lengths.append(own + other if self.shape.both else np.maximum(own, other))
         return lengths
 
-    def run(self, active: NDArray[np.bool_] | None, condition: Condition, name: str) -> Run:
-        """Run supersteps until the condition is met, or no vertex is active."""
+    def run(
+        self, active: NDArray[np.bool_] | None, condition: Condition, name: str, checkpoints: Checkpoints
+    ) -> Run:
+        """Run supersteps until the condition is met, or no vertex is active.
+
+        A checkpoint has no messages: a run that continues sends the messages of all states again.
+        """
         engine, n = self.engine, self.pg.graph.n
-        bits, counts = self._first_active(active)
-        count = engine.total(counts)
-        engine.superstep("send", active=engine.owned)
-        _, _, total, _ = self._step(0, 0.0, bits, bits, everyone=True)
-        iteration, edges, converged, worked = 0, 0, count == 0, None
+        bits, count = engine.bits(), n
+        if active is not None:
+            restore(engine, bits, [active[vertices] for vertices in self.pg.owned_vertices()])
+            count = int(np.count_nonzero(active))
+        iteration, edges, total, converged, worked = 0, 0, 0.0, count == 0, None
         while iteration < condition.limit and not converged:
+            iteration, count, edges, total = checkpoints.step(
+                self.fields | {_ACTIVE: bits}, iteration, count, edges, total
+            )
+            counts = None
+            if iteration == 0 or checkpoints.restored:
+                engine.superstep("send", active=engine.owned)
+                _, _, size, _ = self._step(iteration, 0.0, bits, bits, everyone=True, first=True)
+                total = size if iteration == 0 else total  # rounded as in a run that was never stopped
+                counts = self._counts(bits, count)
             iteration += 1
-            engine.superstep("work", active=counts if iteration == 1 else None, edges=edges)
+            engine.superstep("work", active=counts, edges=edges)
             self._pull(worked)
             worked = None if count == n or self.all_work else self._schedule(iteration, bits)
             next_bits = engine.bits()
@@ -162,12 +181,13 @@ class Supersteps:
         active: PartitionedArray,
         *,
         everyone: bool,
+        first: bool = False,
     ) -> tuple[int, float, float, int]:
         engine, (near, far) = self.engine, self._edges(iteration)
         found: tuple[int, float, float, int] = engine.compute(
-            self.kernel, self.scratch, iteration == 0, everyone, near, far, _zipped(self.fields.values()),
+            self.kernel, self.scratch, first, everyone, near, far, _zipped(self.fields.values()),
             _zipped(self.sent), _zipped(self.next_sent), self.nothing, self.degree, engine.vertices,
-            self.pg.graph.n, iteration, total, scheduled, active, count_next_active=iteration > 0,
+            self.pg.graph.n, iteration, total, scheduled, active, count_next_active=not first,
         )  # fmt: skip
         return found
 
@@ -199,18 +219,12 @@ class Supersteps:
         self.engine.push(scheduled, "or")
         return scheduled
 
-    def _first_active(self, active: NDArray[np.bool_] | None) -> tuple[PartitionedArray, PartitionedArray]:
-        """Return the bits and the numbers of the vertices that are active at first."""
-        bits = self.engine.bits()
-        if active is None:
-            return bits, self.engine.owned
-        owned = [active[vertices] for vertices in self.pg.owned_vertices()]
-        words = [np.zeros(-(-len(own) // 64), np.uint64) for own in owned]
-        for own, part in zip(owned, words, strict=True):
-            packed = np.packbits(own, bitorder="little")
-            part.view(np.uint8)[: len(packed)] = packed
-        self.engine.write(bits, words)
-        return bits, self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
+    def _counts(self, active: PartitionedArray, count: int) -> PartitionedArray:
+        """Return the number of active vertices of each partition, given the number of all."""
+        if count == self.pg.graph.n:
+            return self.engine.owned
+        owned = values_of(self.engine, active)
+        return self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
 
     def _raise_nan(self, name: str, iteration: int) -> None:
         self.engine.finish()

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
-from evener.programs.steps import check_ranks
+from evener.programs.steps import check_ranks, is_constant
 from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.algorithms.spec import AlgorithmSpec
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -47,6 +49,7 @@ def run_functions(
     alpha: float | Literal["auto"] | None,
     gpu_memory: str | int | None,
     progress: Callable[[Progress], None] | None,
+    checkpoint: Checkpoint | None,
 ) -> Run:
     """Place a graph and run checked functions on it.
 
@@ -64,7 +67,7 @@ def run_functions(
     condition : Condition
     active : ndarray of bool, optional
         The vertices that are active at first.
-    on, policy, alpha, gpu_memory, progress
+    on, policy, alpha, gpu_memory, progress, checkpoint
         As for `vertex_program`.
     """
     source = graph_of(graph, spec.name)
@@ -80,14 +83,17 @@ def run_functions(
     if not message.single:  # no kernel of a GPU combines tuples
         placed_for = replace(spec, name=f"{spec.name} with tuples as messages", kinds=("cpu",))
     pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    types = [str(one.dtype) for one in first.values()]
-    check_ranks(spec.name, pg, (functions.key, condition, identity, along, types))
+    agreed = (functions.key, condition, identity, along)
+    check_ranks(spec.name, pg, agreed)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
     supersteps = Supersteps(
         engine, pg, kernel, shape, first=first, identity=identity, along=along,
         keeps_messages=functions.combine is None, all_work=all_work,
     )  # fmt: skip
-    return supersteps.run(active, condition, spec.name)
+    state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
+    facts = {"functions": repr(agreed), "state": state, "active": active}
+    with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
+        return supersteps.run(active, condition, spec.name, checkpoints)
 
 
 def weights_are_real(graph: Graph) -> bool:

@@ -149,12 +149,12 @@ def parents(graph):
     }
 
 
-def check_parents(graph, pairs, on):
+def check_parents(graph, pairs, on, **options):
     """Shortest paths with parents: the distances of NetworkX, and the smallest parent of each vertex.
 
     A rank may have the whole graph or none.
     """
-    r = ev.gimv(graph, **parents(graph), on=on)
+    r = ev.gimv(graph, **parents(graph), on=on, **options)
     assert r.outcome["converged"]
     whole = r.gather()
     if whole is not None:
@@ -167,7 +167,7 @@ def check_parents(graph, pairs, on):
         np.testing.assert_array_equal(whole["parent"], np.where(np.isfinite(distance), parent, graph.n))
 
 
-def check_every_parameter_of_fields(splits):
+def check_every_parameter_of_fields(splits, **options):
     """Two iterations with a message of two numbers and all parameters equal a loop over the edges.
 
     After one iteration, `old` differs from `initial`.
@@ -201,6 +201,7 @@ def check_every_parameter_of_fields(splits):
             v0,
             until=lambda old, new, initial: old != initial,
             on=on,
+            **options,
         )
         assert [r["x"].dtype, r["k"].dtype] == ["float32", "int64"]
         np.testing.assert_allclose(r["x"], x, rtol=1e-6)

@@ -23,11 +23,11 @@ from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
-from evener.programs.steps import raise_nan, upload_owned, write_owned
+from evener.programs.steps import message_dtypes, raise_nan, upload_owned, write_owned
 from evener.programs.vertex_kernels_gpu import GpuArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
+    from evener.programs.mapreduce.stages import Stages
     from evener.programs.vertex_kernels_cpu import Shape
 
 __all__ = ["Run", "Supersteps"]
@@ -47,15 +48,22 @@ _ACTIVE = "active vertices"
 
 
 class Run(NamedTuple):
-    """A finished run of a program: its fields, and facts about it."""
+    """A finished run of a program or of GIM-V: its fields, and facts about it.
+
+    Attributes
+    ----------
+    passes : int
+        The passes that plans count; 0 for MapReduce.
+    """
 
     pg: PartitionedGraph
-    engine: Engine
+    engine: Engine | Stages
     fields: dict[str, PartitionedArray]
     iterations: int
     converged: bool | None
     edges: int
     condition: Condition
+    passes: int
 
 
 class Supersteps:
@@ -97,7 +105,7 @@ class Supersteps:
         self.all_work = all_work
         self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
         wide = shape.message.dtypes
-        dtypes = [one.dtype for one in first.values()] if shape.per_edge else _message_dtypes(first, wide)
+        dtypes = [one.dtype for one in first.values()] if shape.per_edge else message_dtypes(first, wide)
         self.sent = [engine.array(dtype) for dtype in dtypes]
         self.next_sent = [engine.array(dtype) for dtype in dtypes]
         unit = (identity,) if shape.message.single else identity
@@ -171,7 +179,7 @@ class Supersteps:
                 self._raise_nan(name, iteration)
             converged = condition.is_met(count == 0, change) or (count == 0 and not self.all_work)
         done = None if condition.fixed else converged
-        return Run(self.pg, engine, self.fields, iteration, done, edges, condition)
+        return Run(self.pg, engine, self.fields, iteration, done, edges, condition, passes=iteration)
 
     def _step(
         self,
@@ -248,10 +256,3 @@ def _scratch(
         return GpuArrays(element, owned, wide, lengths)
     longest = 0 if lengths is None else int(lengths.max(initial=0))
     return np.empty((WORKERS, longest), wide)
-
-
-def _message_dtypes(first: Mapping[str, NDArray[Any]], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
-    """Return the types of messages: float32 for real numbers if no field is float64, else `wide`."""
-    given = {str(values.dtype) for values in first.values()}
-    short = "float32" in given and "float64" not in given
-    return [np.dtype("float32") if short and one.kind == "f" else one for one in wide]

@@ -78,6 +78,11 @@ class ProgramFunctions(NamedTuple):
         return tuple(dtype != "int64" for dtype in self.dtypes)
 
     @property
+    def state(self) -> Payload:
+        """The fields as a payload."""
+        return Payload.of_dtypes(self.dtypes)
+
+    @property
     def key(self) -> str:
         """Identifies the functions and the fields."""
         functions = (self.send, self.combine, self.apply, self.aggregate)
@@ -169,12 +174,12 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
 
 def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCache) -> Kernel:
-    load, store, distance = _state_functions(functions.names, functions.real)
+    state = functions.state
     combine = functions.combine.adapted(()) if functions.combine else None
     adapted = Functions(
-        load,
-        store,
-        distance,
+        _load_state(functions.names, functions.real),
+        state.store,
+        state.distance,
         functions.send.adapted(SEND_PARAMETERS),
         combine,
         functions.apply.adapted(APPLY_PARAMETERS),
@@ -193,7 +198,7 @@ def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCac
 
     on_gpu = None
     if shape.message.single:
-        linked = linked_functions(functions, adapted, state_class(functions.names), _apart, shape)
+        linked = linked_functions(functions, adapted, state_class(functions.names), shape)
         on_gpu = GpuStep(linked, key, shape)
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
 
@@ -238,24 +243,10 @@ def _state_type(names: tuple[str, ...], real: Sequence[bool]) -> types.Type:
 
 
 @lru_cache(maxsize=64)
-def _state_functions(names: tuple[str, ...], real: tuple[bool, ...]) -> tuple[Any, Any, Any]:
-    """Return functions that read a state from arrays, write it, and add up the changes of real fields."""
-    known: dict[str, Any] = {"State": state_class(names), "apart": _apart, "__name__": __name__}
+def _load_state(names: tuple[str, ...], real: tuple[bool, ...]) -> Any:
+    """Return a function that reads a state from arrays."""
+    known: dict[str, Any] = {"State": state_class(names), "__name__": __name__}
     known |= {f"wide_{i}": np.float64 if one else np.int64 for i, one in enumerate(real)}
     values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
-    writes = "".join(f"    fields[{i}][v] = state[{i}]\n" for i in range(len(names)))
-    changes = "".join(f" + apart(old[{i}], new[{i}])" for i, one in enumerate(real) if one)
-    text = (
-        f"def load(fields, v):\n    return State({values})\n"
-        f"def store(fields, v, state):\n{writes}"
-        f"def distance(old, new):\n    return 0.0{changes}\n"
-    )
-    exec(text, known)  # noqa: S102 - the text has numbers only
-    options = dict(OPTIONS, fastmath=False, forceinline=True)
-    load, store, distance = (njit(**options)(known[name]) for name in ("load", "store", "distance"))
-    return load, store, distance
-
-
-@njit(**dict(OPTIONS, fastmath=False, forceinline=True))  # type: ignore[untyped-decorator]
-def _apart(old: float, new: float) -> float:
-    return 0.0 if old == new else abs(old - new)
+    exec(f"def load(fields, v):\n    return State({values})\n", known)  # noqa: S102 - the text has numbers only
+    return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(known["load"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
+from evener.programs.payload import apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +167,7 @@ class GpuStep:
 
 
 def linked_functions(
-    program: ProgramFunctions, adapted: Functions, state: Any, apart: Any, shape: Shape
+    program: ProgramFunctions, adapted: Functions, state: Any, shape: Shape
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh.
 
@@ -177,8 +178,6 @@ def linked_functions(
         The functions with all their parameters.
     state : type
         The named tuple of the fields.
-    apart : function
-        Returns the change of a floating-point field.
     shape : Shape
     """
     known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}

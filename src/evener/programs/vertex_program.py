@@ -275,7 +275,7 @@ def result_of(
         seconds=run.engine.finish(),
         edges=run.edges,
         partitioned=run.pg,
-        passes=run.iterations,
+        passes=run.passes,
     )
     if run.converged is False:
         msg = (

@@ -90,13 +90,13 @@ class Job:
         self._rounds = max(1, int(pg.world.allreduce(rounds, "max")))
         self.pairs = self.spilled = 0
 
-    def run(self, values: Sequence[NDArray[Any]]) -> list[Run]:
+    def run(self, values: Sequence[tuple[NDArray[Any], ...]]) -> list[Run]:
         """Return the rows of each element, sorted by key.
 
         Parameters
         ----------
-        values : sequence of ndarray
-            The values of the vertices of each partition, which the map function reads.
+        values : sequence of tuple of ndarray
+            The fields of the vertices of each partition, which the map function reads.
         """
         stages, elements = self._stages, self._pg.elements
         if self._rounds == 1:
@@ -112,7 +112,7 @@ class Job:
             self.spilled += sum(own.spilled for own in runs)
         return rows
 
-    def _sorted_rounds(self, values: Sequence[NDArray[Any]]) -> Iterator[list[Sorted]]:
+    def _sorted_rounds(self, values: Sequence[tuple[NDArray[Any], ...]]) -> Iterator[list[Sorted]]:
         """Yield the sorted records of each element, for each round."""
         stages, elements = self._stages, self._pg.elements
         places = range(len(elements))
@@ -132,7 +132,7 @@ class Job:
             del grouped
             yield stages.run("sort", sort_records, elements, *zip(*received, strict=True))
 
-    def _map(self, p: int, begin: int, values: NDArray[Any]) -> Mapped:
+    def _map(self, p: int, begin: int, values: tuple[NDArray[Any], ...]) -> Mapped:
         element, partition = self._pg.elements[p], self._pg.partitions[p]
         edges = partition.out
         end = min(begin + self._chunk, self._edges[p])

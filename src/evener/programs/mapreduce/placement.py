@@ -45,6 +45,7 @@ def placed(
     alpha: float | Literal["auto"] | None,
     gpu_memory: str | int | None = None,
     gpus: bool = False,
+    name: str = "MapReduce",
 ) -> PartitionedGraph:
     """Return the graph on CPU elements; the default is all cores.
 
@@ -56,6 +57,8 @@ def placed(
         As for algorithms.
     gpus : bool, default False
         Whether all elements may be GPUs of one rank.
+    name : str
+        The name of the job, for messages.
 
     Raises
     ------
@@ -65,18 +68,18 @@ def placed(
     if not isinstance(graph, PartitionedGraph):
         on = "cpu" if on is None else on
         names = [name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)]
-        _check_kinds(names, current_world().size, gpus=gpus)
+        _check_kinds(names, current_world().size, name, gpus=gpus)
     pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _check_kinds([kind for own in kinds for kind in own], pg.world.size, gpus=gpus)
+    _check_kinds([kind for own in kinds for kind in own], pg.world.size, name, gpus=gpus)
     return pg
 
 
-def _check_kinds(kinds: Sequence[str], ranks: int, *, gpus: bool) -> None:
+def _check_kinds(kinds: Sequence[str], ranks: int, name: str, *, gpus: bool) -> None:
     if "cuda" in kinds and not (gpus and set(kinds) == {"cuda"} and ranks == 1):
         where = "CPU elements or on GPUs of one rank" if gpus else "CPU elements"
         found = "GPUs" if set(kinds) == {"cuda"} else "CPUs and GPUs"
-        msg = f'MapReduce runs on {where}, and the graph is on {found}; place it with on="cpu"'
+        msg = f'{name} runs on {where}, and the graph is on {found}; place it with on="cpu"'
         raise ArgumentError(msg)
 
 

@@ -117,7 +117,7 @@ def gimv(
     v0 : number or array of shape (n,), or mapping of str to number or array
         The first values, in the order of ``graph.ids``, on every rank. float32 and float64 are kept;
         integers become int64. With a mapping, a value is a tuple of fields in the order of the mapping. A
-        message is then a number or a tuple of numbers, which only CPUs can combine.
+        message is then a number or a tuple of numbers, on GPUs of up to 8.
     until : int, float or function of (old, new), optional
         An integer is the number of iterations. With a float, the run stops when the sum of all
         absolute changes is below it. With a function, the run stops when the function is true for every

@@ -11,7 +11,7 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu.partition import gather_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -81,9 +81,9 @@ def absolute_sum(values: NDArray[Any]) -> float:
     return float(np.abs(values, dtype=np.float64).sum())
 
 
-def message_dtypes(first: Mapping[str, NDArray[Any]], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
+def message_dtypes(fields: Iterable[str], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
     """Return the types of messages: float32 for real numbers if no field is float64, else `wide`."""
-    given = {str(values.dtype) for values in first.values()}
+    given = set(fields)
     short = "float32" in given and "float64" not in given
     return [np.dtype("float32") if short and one.kind == "f" else one for one in wide]
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.mapreduce.stages import Stages
+    from evener.programs.payload import Payload
     from evener.programs.vertex_kernels_cpu import Shape
 
 __all__ = ["Run", "Supersteps"]
@@ -104,8 +105,9 @@ class Supersteps:
         self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
         self.all_work = all_work
         self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
-        wide = shape.message.dtypes
-        dtypes = [one.dtype for one in first.values()] if shape.per_edge else message_dtypes(first, wide)
+        wide, dtypes = shape.message.dtypes, [one.dtype for one in first.values()]
+        if not shape.per_edge:
+            dtypes = message_dtypes(map(str, dtypes), wide)
         self.sent = [engine.array(dtype) for dtype in dtypes]
         self.next_sent = [engine.array(dtype) for dtype in dtypes]
         unit = (identity,) if shape.message.single else identity
@@ -125,7 +127,7 @@ class Supersteps:
         lengths = self._row_lengths() if keeps_messages else [None] * len(pg.partitions)
         self.scratch = engine.per_partition(
             [
-                _scratch(element, partition.owned, wide[0], own)
+                _scratch(element, partition.owned, shape.message, own)
                 for element, partition, own in zip(engine.elements, pg.partitions, lengths, strict=True)
             ]
         )
@@ -249,10 +251,10 @@ def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:
 
 
 def _scratch(
-    element: Element, owned: int, wide: np.dtype[Any], lengths: NDArray[Any] | None
+    element: Element, owned: int, message: Payload, lengths: NDArray[Any] | None
 ) -> GpuArrays | NDArray[Any]:
     """Return what an element keeps during a run. `lengths` has the messages of each vertex, to count them."""
     if element.kind == "cuda":
-        return GpuArrays(element, owned, wide, lengths)
+        return GpuArrays(element, owned, message, lengths)
     longest = 0 if lengths is None else int(lengths.max(initial=0))
-    return np.empty((WORKERS, longest), wide)
+    return np.empty((WORKERS, longest), message.dtypes[0])

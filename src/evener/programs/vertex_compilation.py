@@ -19,6 +19,7 @@ from evener.programs.operators import type_text
 from evener.programs.payload import Payload, check_combined, described
 from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
+from evener.programs.vertex_tuples_gpu import MAX_NUMBERS, TupleStep, tuple_functions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +46,7 @@ _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
 _OWN_FILES = (
     "vertex_kernels_cpu.py",
     "vertex_kernels_gpu.py",
+    "vertex_tuples_gpu.py",
     "vertex_compilation.py",
     "operators.py",
     "payload.py",
@@ -196,10 +198,12 @@ def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCac
             first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch, *others
         )
 
-    on_gpu = None
+    on_gpu: GpuStep | TupleStep | None = None
+    named = state_class(functions.names)
     if shape.message.single:
-        linked = linked_functions(functions, adapted, state_class(functions.names), shape)
-        on_gpu = GpuStep(linked, key, shape)
+        on_gpu = GpuStep(linked_functions(functions, adapted, named, shape), key, shape)
+    elif len(shape.message.kinds) <= MAX_NUMBERS:
+        on_gpu = TupleStep(tuple_functions(functions, adapted, named, shape), key, shape)
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
 
 

@@ -62,8 +62,8 @@ class VertexProgram:
         The first value of each field, in the order of ``graph.ids``. float32 and float64 are kept; integers
         and truth values become int64.
     send : function of (state, weight)
-        Returns the message of a vertex along an edge: a number, or a tuple of numbers, which only CPUs can
-        combine. ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
+        Returns the message of a vertex along an edge: a number, or a tuple of numbers, on GPUs of up to 8.
+        ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
         be named `degree` (out-edges of the vertex), `vertex` (its position in ``graph.ids``), `n` (number of
         vertices) and `iteration` (from 1 on).
     combine : function of (a, b), or "most_frequent"

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.algorithms.spec import StateBytes
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
 from evener.programs.steps import check_ranks, is_constant
 from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
+from evener.programs.vertex_tuples_gpu import MAX_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,9 +81,7 @@ def run_functions(
         timed="iteration" in functions.send.extra,
     )
     kernel = step_kernel(functions, shape)
-    placed_for = spec
-    if not message.single:  # no kernel of a GPU combines tuples
-        placed_for = replace(spec, name=f"{spec.name} with tuples as messages", kinds=("cpu",))
+    placed_for = _with_messages(spec, len(message.kinds))
     pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     agreed = (functions.key, condition, identity, along)
     check_ranks(spec.name, pg, agreed)
@@ -94,6 +94,16 @@ def run_functions(
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
         return supersteps.run(active, condition, spec.name, checkpoints)
+
+
+def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
+    """Return the spec of a program whose messages have several numbers."""
+    if numbers > MAX_NUMBERS:
+        name = f"{spec.name} with messages of more than {MAX_NUMBERS} numbers"
+        return replace(spec, name=name, kinds=("cpu",))
+    # Two buffers of messages and, for owned vertices, a combined message.
+    more, state = numbers - 1, spec.state
+    return replace(spec, state=StateBytes(state.vertex + (16 + 8) * more, state.mirror + 16 * more))
 
 
 def weights_are_real(graph: Graph) -> bool:

@@ -145,7 +145,7 @@ class CpuStages:
             stages,
             map_kernel=message_kernel(operators.combine2, signature, weighted=weighted),
             key_dtype=np.dtype(np.uint32),
-            dtypes=message_dtypes(first, message.dtypes),
+            dtypes=message_dtypes((str(own.dtype) for own in first.values()), message.dtypes),
             router=OwnerRouter(pg),
             reducer=Combine(combine_kernel(operators.combine_all, message, checked=True)),
             memory=memory_limit(None, pg.world),

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from evener.errors import ArgumentError
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inlined
 from evener.programs.operators import type_text
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Payload:
         return _function(source.format(body), names)
 
 
-@njit(**dict(OPTIONS, fastmath=False, forceinline=True))  # type: ignore[untyped-decorator]
+@inlined
 def apart(old: float, new: float) -> float:
     """Return the difference of two numbers; 0 for two infinities of one sign."""
     return 0.0 if old == new else abs(old - new)
@@ -136,7 +136,7 @@ def _function(source: str, names: dict[str, Any]) -> Any:
     """Return the compiled function of a source that this module wrote."""
     scope = {"__name__": __name__, **names}
     exec(source, scope)  # noqa: S102 - no text of a user is part of the source
-    return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(scope["function"])
+    return inlined(scope["function"])
 
 
 def described(cache: KernelCache, find: Callable[[], Payload]) -> Payload:

@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit, typeof, types
+from numba import typeof, types
 
 from evener.errors import ArgumentError
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inlined
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
 from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, source_key
@@ -253,4 +253,4 @@ def _load_state(names: tuple[str, ...], real: tuple[bool, ...]) -> Any:
     known |= {f"wide_{i}": np.float64 if one else np.int64 for i, one in enumerate(real)}
     values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
     exec(f"def load(fields, v):\n    return State({values})\n", known)  # noqa: S102 - the text has numbers only
-    return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(known["load"])
+    return inlined(known["load"])

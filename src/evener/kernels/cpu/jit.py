@@ -1,4 +1,7 @@
-"""Decorators that compile CPU kernels, `parallel` and `serial`, and functions they call, `inline_step`."""
+"""Decorators that compile CPU kernels, `parallel` and `serial`, and functions they call.
+
+These are steps, `inline_step`, and small functions of users or from generated code, `inlined`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import os
 from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
@@ -28,6 +31,7 @@ __all__ = [
     "THREAD_SAFE",
     "can_cache",
     "inline_step",
+    "inlined",
     "parallel",
     "serial",
     "uncached_parallel",
@@ -116,9 +120,10 @@ def _locked(kernel):
 # Compile a kernel that runs on one thread.
 serial = njit(**OPTIONS, cache=CACHE, no_cfunc_wrapper=True)
 
-_step = njit(
-    **OPTIONS, inline="never", no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=StepCompiler
-)
+# Functions that only kernels call need no machine code and no wrappers of their own.
+_ONLY_LINKED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": StepCompiler}
+
+_step = njit(**OPTIONS, **_ONLY_LINKED, inline="never")
 
 
 def inline_step(function):
@@ -129,3 +134,12 @@ def inline_step(function):
     function.dispatcher = _step(function)  # Numba's type does not keep the dispatcher
     function._numba_type_ = function.dispatcher._numba_type_
     return function
+
+
+def inlined(function: Any, *, reorder: bool = False) -> Any:
+    """Compile a function that is inlined into kernels. Python must not call the result.
+
+    LLVM may reorder its arithmetic only if `reorder` is true, for an associative function.
+    """
+    options = OPTIONS | {"fastmath": _FASTMATH if reorder else False}
+    return njit(**options, **_ONLY_LINKED, forceinline=True)(function)

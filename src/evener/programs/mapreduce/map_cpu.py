@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, prange, types
+from numba import prange, types
 from numba.extending import intrinsic
 
-from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
+from evener.kernels.cpu.jit import inline_step, inlined, uncached_parallel
 
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
@@ -44,7 +44,7 @@ def make_emit(wide: Any, combine2: Any) -> Any:
     combine2 : compiled function
     """
 
-    @njit(**dict(OPTIONS, fastmath=False, forceinline=True))
+    @inlined
     def emit(source, target, local, weight, value, target_value, degree, n):  # noqa: ARG001 - as map functions
         return local, combine2(wide(weight), value, degree, source, n)
 

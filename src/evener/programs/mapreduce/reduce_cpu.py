@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from evener.kernels.cpu.build import slice_bound
-from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
+from evener.kernels.cpu.jit import inline_step, inlined, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
     """
     load, store, cast = payload.load, payload.store, payload.cast
 
-    @njit(**dict(OPTIONS, fastmath=False, forceinline=True))
+    @inlined
     def position(order, i):
         return np.uint64(order[i]) if ordered else i
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -83,6 +85,43 @@ def test_ranks_search_from_several_sources_to_a_target():
     assert (run_ranks(2, search)[0]["distance"] == expected).all()
 
 
+@pytest.mark.parametrize("id_of", [lambda v: v, lambda v: 7 * v + (1 << 60), lambda v: np.char.mod("n%d", v)])
+def test_every_rank_gets_the_path_through_the_blocks_of_all_ranks(tmp_path, id_of):
+    """In the memory of each rank, in parts on the ranks, and gathered on rank 0."""
+    src, dst, _ = edges("int64")
+    ours, file = ev.Graph.from_edges(id_of(src), id_of(dst)), tmp_path / "g.txt"
+    ev.write(ours, file)
+    source = ours.ids[0].item()
+    alone = ev.bfs(ours, source=source)
+    lengths = [max(distance + 1, 0) for distance in alone["distance"]]
+    paths = [alone.path(vertex) for vertex in ours.ids]
+    assert [len(path) for path in paths] == lengths
+    unknown = "no such name" if ours.has_string_ids else -3
+
+    def search(_):
+        for pg in (ev.partition(ours, "cpu:1"), ev.partition(file, "cpu:1")):
+            result = ev.bfs(pg, source=source)
+            found = [result.path(vertex) for vertex in ours.ids]
+            ends = [(path[0], path[-1]) for path in found if path]
+            assert ends == [(source, path[-1]) for path in paths if path]
+            assert [len(path) for path in found] == lengths
+            with pytest.raises(ev.UnknownVertexError, match=f"vertex {unknown} is not in the graph"):
+                result.path(unknown)
+            whole = result.gather()
+            assert whole is None or [whole.path(vertex) for vertex in ours.ids] == found
+        return found
+
+    first, second = run_ranks(2, search)
+    assert first == second
+
+
+def test_a_path_through_another_block_needs_the_values_of_all_vertices():
+    line = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
+    of_ranks = run_ranks(2, lambda _: pickle.dumps(ev.bfs(ev.partition(line, "cpu:1"), source=0)))
+    with pytest.raises(ev.ArgumentError, match=r"found those of a rank; call gather\(\)"):
+        pickle.loads(of_ranks[1]).path(3)
+
+
 def test_a_wide_graph_is_cut_off_between_bottom_up_steps():
     """On an R-MAT graph, the frontier is broad from the second level on."""
     g = ev.read("rmat:12")
@@ -104,6 +143,9 @@ def test_each_source_has_a_row():
     assert table["source"] == ["c"] * 4 + ["a"] * 4
     assert table["vertex"] == ["a", "b", "c", "d"] * 2
     assert result.to_pandas().equals(result.to_arrow().to_pandas())
+    begins = [one.begin for one in result.timeline.slices]  # the searches follow each other
+    assert begins == sorted(begins)
+    assert len(begins) == sum(len(row.timeline.slices) for row in result.rows) > 0
     ev.verify(result)
 
 

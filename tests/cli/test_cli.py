@@ -315,6 +315,7 @@ class TestOtherCommands:
         words = ("rmat:8", "--on", "cpu:1,cpu:1", "--policy", "high", "--alpha", "0.5")
         placed = json.loads(evener("partition", *words, "-o", tmp_path / "p/", "--json").out)
         planned = json.loads(evener("plan", *words, "--json").out)
+        assert planned.pop("exact")
         assert placed == planned | {"directions": "both", "written": [f"{tmp_path / 'p'}"]}
         shown = evener("partition", *words, "-o", tmp_path / "p")
         assert "before aggregation" in shown.out
@@ -457,8 +458,7 @@ class TestStart:
 def test_a_spec_lists_the_options_of_its_function(algorithm):
     spec = find(algorithm)
     parameters = inspect.signature(spec.function()).parameters
-    # --source may be repeated; rows for each source are for Python.
-    only_python = {"sources", "each"} if "source" in parameters else set()
+    only_python = {"sources"} if "source" in parameters else set()  # --sources is --source
     own = set(parameters) - {"graph", "progress", "checkpoint", *only_python, *PLACEMENT_OPTIONS}
     assert {option.name for option in spec.options} == own
 
@@ -630,6 +630,34 @@ def test_an_empty_list_of_sources_is_rejected(evener):
     done = evener("run", "betweenness", "rmat:4", "--sources", "", "--on", "cpu:1")
     assert (done.status, done.out) == (2, "")
     assert "found ''; name at least one vertex" in done.err
+
+
+def test_a_search_from_each_of_several_sources(evener, tmp_path):
+    (tmp_path / "g.txt").write_text("ann bob\nbob eve\neve dan\n")
+    words = "run", "bfs", tmp_path / "g.txt", "--sources", "ann,eve", "--each", "--no-timeline", "--top", 1
+    done = evener(*words, "-o", tmp_path / "r.csv")
+    lines = done.out.splitlines()
+    assert lines[1:4] == [
+        "Source: 2 vertices",
+        "Outcome from ann: 4 of 4 vertices reached, largest distance 3",
+        "Outcome from eve: 2 of 4 vertices reached, largest distance 1",
+    ]
+    assert [line.split() for line in lines[5:8]] == [
+        ["source", "vertex", "distance"], ["ann", "dan", "3"], ["eve", "dan", "1"]
+    ]  # fmt: skip
+    assert (tmp_path / "r.csv").read_text().replace('"', "").split() == [
+        "source,vertex,distance,parent",
+        "ann,ann,0,ann", "ann,bob,1,ann", "ann,dan,3,eve", "ann,eve,2,bob",
+        "eve,ann,-1,", "eve,bob,-1,", "eve,dan,1,eve", "eve,eve,0,eve",
+    ]  # fmt: skip
+    content = json.loads(evener(*words, "--json", "--verify").out)
+    assert content["top"] == [
+        {"source": "ann", "vertex": "dan", "value": 3}, {"source": "eve", "vertex": "dan", "value": 1}
+    ]  # fmt: skip
+    assert content["parameters"]["source"] == ["ann", "eve"]
+    done = evener("verify", "bfs", tmp_path / "g.txt", tmp_path / "r.csv")
+    assert (done.status, "the column 'source' of a run with --each; give --verify" in done.err) == (2, True)
+    assert "with --each, found one; search from each" in evener(*words, "--checkpoint", tmp_path / "c").err
 
 
 @pytest.mark.parametrize("sources", [["--source", "1,5"], ["--source", "1", "--source", "5"]])

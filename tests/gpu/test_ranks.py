@@ -148,6 +148,43 @@ def test_a_killed_rank_ends_the_job(monkeypatch, transport):
     assert finish(job, timeout=30).returncode != 0
 
 
+LOST_CONNECTION = """
+import contextlib, os, socket
+from pathlib import Path
+import evener as ev
+from evener.system.world import current_world
+
+def sockets():
+    files = Path("/proc/self/fd").iterdir()
+    return {int(file.name) for file in files if "/socket:" in os.path.realpath(file)}
+
+def report(progress):
+    if progress.superstep == 50 and current_world().rank == 1:
+        for number in sockets() - others:
+            connection = socket.socket(fileno=number)
+            with contextlib.suppress(OSError):  # a socket that listens
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.detach()
+
+pg = ev.partition(ev.read("rmat:14"), "cuda:local")
+os.environ["EVENER_RANK_TRANSPORT"] = "mpi"
+ev.pagerank(pg, tol=0, max_iter=3)
+others = sockets()
+os.environ["EVENER_RANK_TRANSPORT"] = "nccl"
+ev.pagerank(pg, tol=0, max_iter=10**7, progress=report)
+"""
+
+
+def test_a_lost_connection_of_nccl_ends_the_job(monkeypatch):
+    """Rank 1 shuts its connections down; both processes live, and their GPUs wait for each other."""
+    monkeypatch.setenv("NCCL_P2P_DISABLE", "1")
+    monkeypatch.setenv("NCCL_SHM_DISABLE", "1")
+    job = start("-n", 2, sys.executable, "-c", LOST_CONNECTION)
+    done = finish(job, timeout=60)
+    assert done.returncode != 0
+    assert "NCCL failed" in done.stderr
+
+
 SEARCHES = """
 import os
 import evener as ev

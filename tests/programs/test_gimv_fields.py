@@ -83,7 +83,7 @@ def _sums(x, y):
         ),
         (
             {"engine": "mapreduce", "on": "cuda:0"},
-            "MapReduce of values with fields runs on CPU elements, and the graph is on GPUs",
+            'gimv with fields and engine="mapreduce" runs on CPU elements, and the graph is on GPUs',
         ),
     ],
 )

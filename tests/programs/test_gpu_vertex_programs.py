@@ -14,6 +14,7 @@ from evener.algorithms import registry
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
 from evener.programs import vertex_run
+from evener.programs.columns import FILE as COLUMNS
 from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT
 from evener.programs.vertex_tuples_gpu import TUPLES
 
@@ -113,11 +114,13 @@ def test_programs_link_into_their_kernels(monkeypatch, name, arch):
         "parents": lambda graph: ev.gimv(graph, **gimv_cases.parents(graph)),
     }
     kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | others)[name])
-    files = kernel.cuda.files
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
-    expected = [TUPLES] if name in ("tuples", "parents") else [gather, APPLY]
-    assert [file.file for file in files] == expected
     wide = "double" if shape.message.kinds == "f" else "i64"
+    expected = [gather, APPLY, *[COLUMNS] * (gather == COMBINE and wide == "double")]
+    if not shape.message.single:
+        expected = [TUPLES]
+    files = kernel.cuda.files[: len(expected)]
+    assert [file.file for file in files] == expected
     bound = {"Message": "float" if shape.per_edge else wide, "Wide": wide, "Weight": "u8"}
     for file in files:
         for types in {one.types for one in declarations(file.file).values()}:

@@ -11,6 +11,7 @@ import weakref
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
@@ -117,6 +118,22 @@ class TestMapping:
                 kept[0] = 5
         ev.verify(other)
         assert r.partitioned is not None
+
+    def test_libraries_of_data_frames_read_the_table_with_ids(self):
+        """Polars reads a `Mapping` as columns without asking for its Arrow stream."""
+        polars = pytest.importorskip("polars")
+        graph = ev.Graph.from_edges(["a", "b"], ["b", "c"])
+        r = ev.bfs(graph, source="a")
+        ids = {"vertex": ["a", "b", "c"], "distance": [0, 1, 2], "parent": ["a", "a", "b"]}
+        assert polars.DataFrame(r).to_dict(as_series=False) == ids
+        assert polars.DataFrame(ev.bfs(graph, sources=["a"], each=True)).columns[:2] == ["source", "vertex"]
+        assert polars.DataFrame(graph).rows() == [("a", "b"), ("b", "c")]
+        with pytest.raises(ev.ArgumentError, match=r"use to_pandas\(\)"):
+            pd.DataFrame(r)
+        assert r.to_pandas().to_dict("list") == ids  # the advice
+        assert {name: values.tolist() for name, values in r.items()} == {name: ids[name] for name in r.keys()}  # noqa: SIM118
+        assert r.get("rank", 7) == 7
+        assert dict(**r)["distance"] is next(iter(r.values()))
 
     def test_repr_names_algorithm_and_arrays(self):
         assert (

@@ -8,16 +8,20 @@ from evener.algorithms.arguments import given_share
 from evener.algorithms.registry import find
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
-from evener.planning.planner import make_plan
+from evener.partition.estimate import GraphSizes
+from evener.planning.plan import choose
+from evener.planning.planner import cost_model, make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
+    from evener.elements import Element
+    from evener.graph.formats.heading import Heading
     from evener.graph.graph import Graph
     from evener.planning.plan import Plan
 
-__all__ = ["plan"]
+__all__ = ["plan", "plan_on_cpu"]
 
 # Largest number of passes, for which the predicted time is finite.
 _MAX_PASSES = 10**18
@@ -89,4 +93,19 @@ def plan(
         directions=spec.directions,
         passes=passes,
     )
+    return found
+
+
+def plan_on_cpu(heading: Heading, algorithm: str, element: Element, *, policy: str = "auto") -> Plan:
+    """Return the plan of `plan` for one CPU element, without the edges of the graph.
+
+    Each vertex counts as a vertex with an edge, so the predicted time is that of the plan or more.
+    """
+    spec = find(algorithm)
+    directions = 1 + (heading.directed and spec.directions == "both")
+    sizes = GraphSizes.of_one_part(
+        heading.n, directions * heading.m, directions=directions, edge_bytes=4 + heading.weight_bytes
+    )
+    model = cost_model(spec, [element])
+    found, _ = choose(sizes, spec.name, spec.unit, [element], model, policy=policy, use_all=True)
     return found

@@ -69,6 +69,12 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
             f"expected unique column names, found {names.count(duplicate)} columns {duplicate!r}; rename them"
         )
         raise FormatError(msg, path=path)
+    if "source" in names:
+        msg = (
+            "expected the answer from one source, found the column 'source' of a run with --each; "
+            "give --verify to such a run"
+        )
+        raise FormatError(msg, path=path)
     order = _rows_in_order(table, graph, path)
     arrays = {
         name: _array(table, columns.get(name, Column(name)), graph, path)[order]

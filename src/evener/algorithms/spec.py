@@ -212,8 +212,10 @@ GOAL_OPTIONS = (
         "source",
         "vertices",
         "Ids of the vertices to start from, with commas or repeated (default: the first vertex).",
+        flags=("--source", "--sources"),
         required=True,
     ),
+    Option("each", "bool", "Search once from each source; tables get a column source.", flags=("--each",)),
     Option("target", "vertex", "Vertex at which the search ends (default: none)."),
     Option("cutoff", "float", "Largest distance (default: none)."),
 )

@@ -142,7 +142,7 @@ def run(
 ) -> None:
     """Run an algorithm on a graph, and print the outcome, the top vertices, the timeline and the rate."""
     place, arguments = placement_options(given), given_options(spec, given)
-    from evener.cli import notes, output_files, render, runs
+    from evener.cli import notes, output_files, render, run_output, runs
 
     job = context.ensure_object(Job)
     check_agreement(job.words, graph)
@@ -182,12 +182,12 @@ def run(
     notes.note_no_kernel_cache()
     notes.note_unused(spec, result, arguments)
     if as_json:
-        content = render.result_json(spec, graph, result, verified=verify, top=top, timeline=timeline)
+        content = run_output.result_json(spec, graph, result, verified=verify, top=top, timeline=timeline)
         say(render.as_json({**content, "written": job.written}))
         return
-    render.show_result(spec, result, arguments, top=top, timeline=timeline)
+    run_output.show_result(spec, result, arguments, top=top, timeline=timeline)
     if verify:
-        say(f"The answer is verified{render.verified_scope(spec, result)}.")
+        say(f"The answer is verified{run_output.verified_scope(spec, result)}.")
     for path in job.written:
         say(f"Wrote {path}.")
 
@@ -206,7 +206,7 @@ def verify(
 ) -> None:
     """Verify an answer by the rules that define it. The exit status is 3 if it is wrong."""
     place, arguments = placement_options(given), given_options(spec, given)
-    from evener.cli import notes, render, runs
+    from evener.cli import notes, render, run_output, runs
 
     job = context.ensure_object(Job)
     check_agreement(job.words, graph)
@@ -232,7 +232,7 @@ def verify(
     if as_json:
         say(render.as_json({"algorithm": spec.name, "graph": graph, "verified": True}))
     else:
-        say(f"{spec.name} on {graph}: the answer is correct{render.verified_scope(spec, answer)}.")
+        say(f"{spec.name} on {graph}: the answer is correct{run_output.verified_scope(spec, answer)}.")
 
 
 def bench(
@@ -249,7 +249,7 @@ def bench(
     If no source is given, each run starts from another source, drawn with a fixed seed.
     """
     place, arguments = placement_options(given), given_options(spec, given)
-    from evener.cli import benchmark, notes, render, runs
+    from evener.cli import benchmark, notes, render, run_output, runs
 
     job = context.ensure_object(Job)
     check_agreement(job.words, graph)
@@ -261,7 +261,7 @@ def bench(
     if as_json:
         say(render.as_json(content))
     else:
-        render.show_timings(spec, graph, content, drawn=drawn)
+        run_output.show_timings(spec, graph, content, drawn=drawn)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {"run": run, "verify": verify, "bench": bench}

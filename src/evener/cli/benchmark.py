@@ -9,7 +9,7 @@ import numpy as np
 
 from evener.cli import runs
 from evener.cli.options import with_vertices
-from evener.cli.render import timed_json
+from evener.cli.run_output import timed_json
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:

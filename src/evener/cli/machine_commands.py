@@ -106,6 +106,8 @@ def plan(
     for the least predicted time. Without --for, the output ends with alpha and beta. Beta
     is the share of the edges that cross partitions. After aggregation, each mirror is one message.
 
+    For one CPU element, the sizes follow from a specification or from the heading of a file, if it has them.
+
     With --compare, the command prints a line for each policy. The elements of --on need not exist.
     """
     place = placement_options(given)
@@ -123,14 +125,17 @@ def plan(
         known = ", ".join(policy_names())
         msg = f"--policy: expected one of {known} without --for, found auto; add --for ALGORITHM"
         raise ArgumentError(msg)
-    from evener.algorithms.plan import plan as planned
-    from evener.cli import render, runs
-    from evener.elements.cuda.discovery import missing
-    from evener.partition.build import partition
+    from evener.cli import runs
+    from evener.cli.plan_output import show_plan, show_plan_of_heading, show_statistics
 
     job = context.ensure_object(Job)
     check_agreement(job.words, graph)
     place = runs.with_elements(place)
+    if show_plan_of_heading(graph, algorithm, read_options(given), place, as_json=as_json):
+        return
+    from evener.algorithms.plan import plan as planned
+    from evener.partition.build import partition
+
     with job.shown():
         in_parts = "both" if algorithm is None else None
         opened = runs.open_graph(job, graph, read_options(given), in_parts=in_parts)
@@ -138,23 +143,13 @@ def plan(
             job.stage("planning")
             chosen = planned(opened, algorithm, **place)
     if algorithm is not None:
-        say(render.as_json(asdict(chosen)) if as_json else opened.summary)
-        if not as_json:
-            say()
-            say(render.planned(chosen))
-            if "on" not in place and missing():
-                say(f"No GPU can be used: {missing()}.")
+        show_plan(opened.summary, chosen, exact=True, named="on" in place, as_json=as_json)
         return
     with job.shown():
         job.stage("partitioning")
         partitioned = partition(opened, **place)
         statistics = partitioned.statistics
-    if as_json:
-        say(render.partitions_json(partitioned.policy, statistics))
-    else:
-        say(f"{opened.summary}; policy {partitioned.policy}")
-        say()
-        say(render.partitions(statistics))
+    show_statistics(opened.summary, partitioned.policy, statistics, exact=True, as_json=as_json)
 
 
 def _compare(

@@ -46,6 +46,6 @@ def note_isolated_source(spec: AlgorithmSpec, result: Result, arguments: Mapping
     """Print a note if a search from the default source has no edge to follow."""
     name = spec.source_option
     if name in result.parameters and name not in arguments and result.edges == 0:
-        source = result.parameters[name]
+        (source,) = result.parameters[name] if result.parameters.get("each") else [result.parameters[name]]
         if source is not None:
             note(f"vertex {source}, the default source, has no out-edges; name another with {flag(name)}")

@@ -19,7 +19,7 @@ _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
         (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
-        | (?P<switch>resume)=True\b
+        | (?P<switch>each|resume)=True\b
         | (?P<bare>alpha|checkpoint|columns|damping|delta|directed|dtype|duplicates|every|format|gpu_memory
             |ids|k|max_iter|n|on|personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted
             |weights)=(?=[\s,;:)]|$)

@@ -9,34 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.spec import AlgorithmSpec, resolve
-from evener.cli.options import flag
-from evener.cli.output import printable, say
-from evener.results.report.explain import (
-    compile_sentence,
-    counted_edges,
-    energy_sentence,
-    headline,
-    predicted,
-    shares_sentence,
-)
-from evener.results.report.units import rate_text, seconds_text, share_text
+from evener.cli.output import printable
+from evener.results.report.units import seconds_text, share_text
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from evener.algorithms.comparison import PolicyComparison
-    from evener.algorithms.verify import Answer
     from evener.elements.cuda.discovery import Gpu, Versions
-    from evener.engine.timeline import Superstep, Timeline
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
     from evener.planning.ratio import RatioFit
-    from evener.results.result import Result
 
 __all__ = [
     "as_json",
+    "cell",
     "columns",
     "compared",
     "gpus",
@@ -44,13 +32,7 @@ __all__ = [
     "partitions_json",
     "planned",
     "ratio_lines",
-    "result_json",
-    "say",
     "seconds_text",
-    "show_result",
-    "show_timings",
-    "timed_json",
-    "verified_scope",
 ]
 
 # First columns of a table of partitions, placed or planned.
@@ -58,13 +40,11 @@ _PARTITION_HEADS = ("element", "edges", "share", "vertices", "mirrors", "memory"
 
 # Elements whose sizes are printed one by one.
 _SIZES_SHOWN = 4
-# Supersteps at each end of a long timeline that are printed.
-_SHOWN = 20
 
 
 def columns(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 0) -> str:
     """Return an aligned table: the first `left` columns to the left, the others to the right."""
-    cells = [list(heads), *([_cell(value) for value in row] for row in rows)]
+    cells = [list(heads), *([cell(value) for value in row] for row in rows)]
     widths = [max(len(row[place]) for row in cells) for place in range(len(heads))]
     return "\n".join(
         "  ".join(
@@ -99,127 +79,6 @@ def gpus(found: Sequence[Gpu], known: Versions) -> str:
     wrong = [f"{gpu.element} cannot be used: {gpu.problem}." for gpu in found if gpu.problem]
     versions = f"{driver} supports CUDA {known.driver_cuda}; {others}."
     return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
-
-
-def show_result(
-    spec: AlgorithmSpec, result: Result, given: Mapping[str, Any], *, top: int, timeline: bool
-) -> None:
-    """Print the source, the outcome, the top vertices, the timeline and the rate.
-
-    Parameters
-    ----------
-    spec : AlgorithmSpec
-    result : Result
-    given : mapping
-        The arguments that the user gave; another source is shown as the default.
-    top : int
-        Number of top vertices.
-    timeline : bool
-    """
-    say(f"Graph: {result.graph.summary}")
-    if (source := _source(spec, result, given)) is not None:
-        say(f"{str(spec.source_option).capitalize()}: {source}")
-    if outcome := _outcome(spec, result):
-        say(f"Outcome: {outcome}")
-    if top:
-        heads = spec.column(next(iter(result))).top_heads
-        rows = [(str(vertex), value) for vertex, value in result.top(top)]
-        say()
-        say(columns(heads, rows, left=1))
-    if timeline:
-        say()
-        say(_supersteps(result.timeline))
-        say()
-        say(shares_sentence(result.timeline))
-    say(headline(result))
-    if ready := compile_sentence(result):
-        say(ready)
-    if result.prediction is not None:
-        say("\n".join(predicted(result.prediction, result)))
-    if result.energy is not None:
-        say(energy_sentence(result.energy, result.edges_per_joule))
-
-
-def _source(spec: AlgorithmSpec, result: Result, given: Mapping[str, Any]) -> str | None:
-    """Return the source of a search, or the number of its sources; None for other algorithms."""
-    name = spec.source_option
-    if name not in result.parameters:
-        return None
-    source = result.parameters[name]
-    if source is None:
-        return "all vertices"
-    if isinstance(source, list):
-        return str(source[0]) if len(source) == 1 else f"{len(source):,} vertices"
-    return str(source) if name in given else f"{source} (default; name another with {flag(str(name))})"
-
-
-def _outcome(spec: AlgorithmSpec, result: Result) -> str:
-    """Return the facts about the answer in words; empty if the result has none."""
-    facts = [
-        f"{'' if value else 'not '}{name}" if isinstance(value, bool) else f"{name} {_cell(value)}"
-        for name, value in result.outcome.items()
-        if value is not None
-    ]
-    name = next(iter(result))
-    kind = spec.column(name).kind
-    best = result.top(1)
-    if kind == "group" and best:
-        facts.append(f"largest {name} {best[0][1]:,} vertices")
-    if kind == "distance":
-        own = np.count_nonzero((result[name] >= 0) & (result[name] != np.inf))
-        reached = result.world.allreduce(int(own), "sum")
-        facts.append(f"{reached:,} of {result.graph.n:,} vertices reached")
-        facts += [f"largest {name} {_cell(best[0][1])}"] if best else []
-    return ", ".join(facts)
-
-
-def verified_scope(spec: AlgorithmSpec, answer: Answer) -> str:
-    """Return the scope of a verification as the end of a sentence; empty for an exact answer."""
-    return "" if spec.verified_scope is None else str(resolve(spec.verified_scope)(answer))
-
-
-def timed_json(name: str, result: Result, *, verified: bool) -> dict[str, Any]:
-    """Return what `run` and `bench` print for programs, of a run on the graph `name`."""
-    graph = result.graph
-    timed = {
-        "parameters": result.parameters,
-        "seconds": result.seconds,
-        "compile_seconds": result.timeline.compile_seconds,
-        "edges": result.edges,
-        "edges_per_second": result.edges_per_second,
-        "supersteps": result.timeline.supersteps,
-    }
-    facts = {"name": name, "vertices": graph.n, "edges": graph.m, "directed": graph.directed}
-    return {
-        "algorithm": result.algorithm,
-        "graph": facts,
-        "outcome": result.outcome,
-        "verified": verified,
-        **timed,
-        "runs": [timed],
-    }
-
-
-def result_json(
-    spec: AlgorithmSpec, name: str, result: Result, *, verified: bool, top: int, timeline: bool
-) -> dict[str, Any]:
-    """Return the output of `show_result` for programs, of a run on the graph `name`."""
-    column = spec.column(next(iter(result)))
-    heads = column.top_heads if column.kind == "group" else ("vertex", "value")
-    content = timed_json(name, result, verified=verified)
-    content["top"] = [dict(zip(heads, one, strict=True)) for one in result.top(top)]
-    if result.energy is not None:
-        content["energy"] = {
-            "joules": result.energy.joules,
-            "reasons": result.energy.reasons,
-            "seconds": result.energy.seconds,
-            "edges_per_joule": result.edges_per_joule,
-        }
-    if result.prediction is not None:
-        content["prediction"] = asdict(result.prediction)
-    if timeline:
-        content["timeline"] = result.timeline.to_arrow().to_pylist()
-    return content
 
 
 def partitions(statistics: Statistics) -> str:
@@ -357,32 +216,8 @@ def _side(rows: Sequence[Sequence[object]]) -> str:
     return "on the first element" if all_cpus else "on the CPU side"
 
 
-def show_timings(spec: AlgorithmSpec, graph: str, content: dict[str, Any], *, drawn: bool) -> None:
-    """Print the times that `bench` measured; each run has another source if sources are drawn."""
-    seconds = [run["seconds"] for run in content["runs"]]
-    median, least, most = map(seconds_text, (content["seconds"], min(seconds), max(seconds)))
-    each = " from one source each" if drawn else ""
-    say(f"{spec.name} on {graph}: median {median} of {len(seconds)} verified runs{each} ({least} to {most})")
-    say(f"median rate {rate_text(content['edges_per_second'], of=counted_edges(spec.columns))}")
-
-
-def _supersteps(timeline: Timeline) -> str:
-    steps = timeline.by_superstep()
-    hidden = len(steps) - 2 * _SHOWN
-    heads = ("superstep", "active", "compute", "exchange", "wait", "sent", "phases")
-    if hidden <= 1:
-        return columns(heads, map(_row, steps))
-    text = columns(heads, map(_row, [*steps[:_SHOWN], *steps[-_SHOWN:]])).splitlines()
-    return "\n".join([*text[: _SHOWN + 1], f"… {hidden:,} more …", *text[_SHOWN + 1 :]])
-
-
-def _row(step: Superstep) -> tuple[object, ...]:
-    times = (seconds_text(part) if part else "-" for part in (step.compute, step.exchange, step.wait))
-    sent = format_bytes(step.bytes_sent) if step.bytes_sent else "-"
-    return (step.superstep, f"{step.active:,}", *times, sent, ", ".join(step.phases))
-
-
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Return a value in a table or a sentence."""
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))

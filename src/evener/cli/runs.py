@@ -136,9 +136,13 @@ def compute_metered(
     elements = getattr(graph, "elements", arguments.get("on"))
     names = [f"cuda:{i}" for i in range(gpus())] if elements is None else [e.name for e in elements]
 
+    begun = False
+
     def count(progress: Progress) -> None:
-        if progress.superstep == 0:
+        nonlocal begun
+        if not begun:  # a search from each source has several first supersteps
             meter.begin()
+            begun = True
         job.progress(progress)
 
     with Meter(name.partition("#")[0] for name in names if name.startswith("cuda:")) as meter:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evener.engine.timeline import Progress, Slice, Span, Timeline
 from evener.errors import ArgumentError
 from evener.kernels.compile_clock import compile_seconds
+from evener.system.notebook import new_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ class Recorder:
     names : sequence of str
         The name of each element.
     progress : callable or None
-        Called with a `Progress` as each superstep begins.
+        Called with a `Progress` as each superstep begins. Without it, a notebook shows a progress bar.
     ends : int
         How often a superstep's number of edges counts each edge: 2 if from both ends.
 
@@ -50,6 +51,7 @@ class Recorder:
         self._algorithm = algorithm
         self._names = names
         self._progress = progress
+        self._bar = new_bar(algorithm) if progress is None else None
         self._ends = ends
         self._began = perf_counter()
         self._compiled = compile_seconds()
@@ -86,6 +88,9 @@ class Recorder:
             self._progress(
                 Progress(self._algorithm, self._superstep, phase, sum(counts), seconds, rate, fraction)
             )
+        elif self._bar is not None:
+            done = f"{self._algorithm}: superstep {self._superstep}"
+            self._bar.show(f"{done}, {sum(counts):,} vertices active", fraction)
         self._edges += edges
 
     def count_active(self, results: Sequence[Any], *, next_superstep: bool) -> None:
@@ -164,6 +169,9 @@ class Recorder:
         self._spans = []
         self.timeline.compile_seconds = compile_seconds() - self._compiled
         self.timeline.seconds = seconds
+        if self._bar is not None:
+            count = self._superstep + 1
+            self._bar.close(f"{self._algorithm}: {count} superstep{'' if count == 1 else 's'}")
         return self.timeline.seconds
 
     def _add_slice(self, span: Span, activity: str, since: float, until: float) -> None:

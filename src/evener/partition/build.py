@@ -29,6 +29,7 @@ from evener.partition.processors import all_elements, most_edges
 from evener.partition.shared_gpus import note_shared_gpus
 from evener.system.agreement import check_equal
 from evener.system.memory import parse_bytes, require, return_freed, translate_errors
+from evener.system.notebook import stage
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -190,10 +191,11 @@ def partition(
     def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
         return owners(
             by_degree, degree, policy=policy, shares=shares, on_cpu=on_cpu, ranks=ranks,
-            most_edges=most_edges(graph, directions, shares, rooms), graph=graph, seed=seed,
+            most_edges=most_edges(graph, directions, shares, rooms, ranks), graph=graph, seed=seed,
         )  # fmt: skip
 
-    with with_placement_hint(graph, elements, directions=directions) if whole else nullcontext():
+    hint = with_placement_hint(graph, elements, directions=directions) if whole else nullcontext()
+    with stage("placing the graph"), hint:
         if isinstance(graph, DistributedGraph):
             numbers = number_own_vertices(graph, owners_of, policy=policy, shares=shares, seed=seed)
             placed = _build_own(graph, directions, elements, numbers, ranks)

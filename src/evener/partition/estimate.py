@@ -68,6 +68,21 @@ class GraphSizes:
         neighbours = NeighbourSample.of(graph, directions, degree, degrees)
         return cls(degrees, stored, 4 + weight, prefixes, neighbours)
 
+    @classmethod
+    def of_one_part(cls, n: int, edges: int, *, directions: int, edge_bytes: int) -> GraphSizes:
+        """Return the sizes of a graph that one element gets, for which the degrees do not matter.
+
+        Parameters
+        ----------
+        n : int
+        edges : int
+            Stored edges in all directions.
+        directions, edge_bytes : int
+        """
+        of_all, mean = np.array([edges], np.float64), -(-edges // max(n, 1))
+        counts = np.array([n], np.int64)
+        return cls(Degrees(np.array([mean]), counts, of_all, of_all, edges), directions, edge_bytes)
+
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
         """Return the share of each partition's vertices with a mirror in each other partition, if known."""
         return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)

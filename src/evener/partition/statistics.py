@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evener.partition.partition import Partition
     from evener.system.world import World
 
-__all__ = ["PartitionStatistics", "Statistics", "imbalance", "statistics_of"]
+__all__ = ["PartitionStatistics", "Statistics", "imbalance", "statistics_of", "statistics_of_one_part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,17 @@ def imbalance(loads: ArrayLike) -> float:
     of_all = np.asarray(loads, dtype=np.float64)
     mean = float(of_all.mean())
     return (float(of_all.max()) - mean) / mean if mean else 0.0
+
+
+def statistics_of_one_part(
+    element: Element, n: int, m: int, *, directions: int, edge_bytes: int
+) -> Statistics:
+    """Return the statistics of the only partition of a graph of `n` vertices and `m` stored edges."""
+    edges = directions * m
+    # A number and a degree of 4 bytes for each vertex, and an offset of 8 bytes in each direction.
+    nbytes = edges * edge_bytes + n * (8 + 8 * directions)
+    own = PartitionStatistics(element.name, n, 0, edges, 0, 1.0 if edges else 0.0, nbytes)
+    return Statistics((own,), alpha=own.edge_share, beta=0.0, beta_aggregated=0.0)
 
 
 def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element], world: World) -> Statistics:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.kernels.kernel import Kernel
+    from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.mapreduce.stages import Stages
@@ -46,6 +47,9 @@ kernels = KernelFile(__package__, "schedule")
 
 # The name of the active vertices in a checkpoint; fields have other names, which are names of Python.
 _ACTIVE = "active vertices"
+
+# Share of the edges above which reading all in column blocks is faster than reading some by rows.
+_DENSE_SHARE = 0.5
 
 
 class Run(NamedTuple):
@@ -87,6 +91,8 @@ class Supersteps:
     all_work : bool
         Whether all vertices work in each superstep, active or not, until the condition is met. The graph then
         needs only the edges that bring messages.
+    columns : tuple of list of ColumnBlocks or None
+        The column blocks of each partition's in-edges, and of its out-edges.
     """
 
     def __init__(
@@ -101,6 +107,7 @@ class Supersteps:
         along: tuple[str, ...],
         keeps_messages: bool,
         all_work: bool,
+        columns: tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]],
     ) -> None:
         self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
         self.all_work = all_work
@@ -115,13 +122,14 @@ class Supersteps:
             engine.upload_to_all(np.array([one], dtype)) for one, dtype in zip(unit, wide, strict=True)
         )
         incoming, outgoing = (
-            _zipped([offsets, targets, weights if shape.per_edge else targets, blocks])
-            for (offsets, targets, blocks), weights in (
-                (engine.in_, engine.in_weights), (engine.out, engine.out_weights)
+            _zipped([offsets, targets, weights if shape.per_edge else targets, blocks, PartitionedArray(own)])
+            for (offsets, targets, blocks), weights, own in zip(
+                (engine.in_, engine.out), (engine.in_weights, engine.out_weights), columns, strict=True
             )
-        )  # fmt: skip
+        )
         # The edges that bring messages, and the edges that carry them away, in each superstep.
-        self.directions = [(outgoing, incoming) if one == "in" else (incoming, outgoing) for one in along]
+        against = "in" if pg.graph.directed else None
+        self.directions = [(outgoing, incoming) if one == against else (incoming, outgoing) for one in along]
         if all_work:
             self.directions = [(near, near) for near, _ in self.directions]
         lengths = self._row_lengths() if keeps_messages else [None] * len(pg.partitions)
@@ -157,7 +165,8 @@ class Supersteps:
         if active is not None:
             restore(engine, bits, [active[vertices] for vertices in self.pg.owned_vertices()])
             count = int(np.count_nonzero(active))
-        iteration, edges, total, converged, worked = 0, 0, 0.0, count == 0, None
+        iteration, edges, read, total, converged, worked = 0, 0, 0, 0.0, count == 0, None
+        most = self.pg.graph.m * (2 if self.shape.both else 1)
         while iteration < condition.limit and not converged:
             iteration, count, edges, total = checkpoints.step(
                 self.fields | {_ACTIVE: bits}, iteration, count, edges, total
@@ -174,8 +183,9 @@ class Supersteps:
             worked = None if count == n or self.all_work else self._schedule(iteration, bits)
             next_bits = engine.bits()
             count, change, total, read = self._step(
-                iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None
-            )
+                iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None,
+                dense=worked is None or read > _DENSE_SHARE * most,
+            )  # fmt: skip
             bits, edges = next_bits, edges + int(read)
             if math.isnan(change) or math.isnan(total):
                 self._raise_nan(name, iteration)
@@ -191,13 +201,15 @@ class Supersteps:
         active: PartitionedArray,
         *,
         everyone: bool,
+        dense: bool = False,
         first: bool = False,
     ) -> tuple[int, float, float, int]:
         engine, (near, far) = self.engine, self._edges(iteration)
         found: tuple[int, float, float, int] = engine.compute(
-            self.kernel, self.scratch, first, everyone, near, far, _zipped(self.fields.values()),
-            _zipped(self.sent), _zipped(self.next_sent), self.nothing, self.degree, engine.vertices,
-            self.pg.graph.n, iteration, total, scheduled, active, count_next_active=not first,
+            self.kernel, self.scratch, dense, first, everyone, near, far,
+            _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
+            self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
+            count_next_active=not first,
         )  # fmt: skip
         return found
 
@@ -224,7 +236,7 @@ class Supersteps:
         scheduled = self.engine.bits()
         near, far = self._edges(iteration)
         for rows in (far, near) if self.shape.both else (far,):
-            offsets, targets, _, blocks = (PartitionedArray(part) for part in zip(*rows, strict=True))
+            offsets, targets, _, blocks, _ = (PartitionedArray(part) for part in zip(*rows, strict=True))
             self.engine.compute(kernels.schedule, offsets, targets, blocks, active, scheduled)
         self.engine.push(scheduled, "or")
         return scheduled

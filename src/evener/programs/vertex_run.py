@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.algorithms.arguments import ensure_placed, graph_of
 from evener.algorithms.spec import StateBytes
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
-from evener.programs.steps import check_ranks, is_constant
+from evener.programs.columns import message_columns
+from evener.programs.steps import check_ranks, is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
@@ -19,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from evener.algorithms.spec import AlgorithmSpec
     from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
+    from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
@@ -85,10 +88,12 @@ def run_functions(
     pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     agreed = (functions.key, condition, identity, along)
     check_ranks(spec.name, pg, agreed)
+    # Column blocks are part of the placement, so they are built before the run begins.
+    columns = _columns(pg, functions, shape, identity, along)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
     supersteps = Supersteps(
         engine, pg, kernel, shape, first=first, identity=identity, along=along,
-        keeps_messages=functions.combine is None, all_work=all_work,
+        keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
     )  # fmt: skip
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
     facts = {"functions": repr(agreed), "state": state, "active": active}
@@ -104,6 +109,28 @@ def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
     # Two buffers of messages and, for owned vertices, a combined message.
     more, state = numbers - 1, spec.state
     return replace(spec, state=StateBytes(state.vertex + (16 + 8) * more, state.mirror + 16 * more))
+
+
+def _columns(
+    pg: PartitionedGraph,
+    functions: ProgramFunctions,
+    shape: Shape,
+    identity: Any,
+    along: tuple[str, ...],
+) -> tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]]:
+    """Return the column blocks in which GPUs read float32 messages: of in-edges, and of out-edges."""
+    rows: list[ColumnBlocks | None] = [None] * len(pg.partitions)
+    dtypes = message_dtypes(functions.dtypes, shape.message.dtypes)
+    float32 = shape.message.single and dtypes == [np.float32]
+    if functions.combine is None or shape.per_edge or not float32:
+        return rows, rows
+    directed = pg.graph.directed
+    reads_in = shape.both or not directed or "out" in along
+    reads_out = shape.both or (directed and "in" in along)
+    return (
+        message_columns(pg, "in_", identity) if reads_in else rows,
+        message_columns(pg, "out", identity) if reads_out else rows,
+    )
 
 
 def weights_are_real(graph: Graph) -> bool:

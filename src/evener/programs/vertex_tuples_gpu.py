@@ -52,15 +52,15 @@ class TupleStep:
         )
 
     def __call__(
-        self, own: GpuArrays, first: bool, everyone: bool, near: Any, far: Any, fields: Any,  # noqa: FBT001
-        sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int, iteration: int,
-        total: float, scheduled: Any, active: Any,
+        self, own: GpuArrays, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
+        fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int,
+        iteration: int, total: float, scheduled: Any, active: Any,
     ) -> Any:  # fmt: skip
         """Launch the kernels of a superstep."""
         shape, place = self._shape, (degree, vertices, n, iteration)
         for again, rows in enumerate(() if first else (near, far) if shape.both else (near,)):
             own.element.kernel(self._combine)(
-                *rows, own.addresses(nothing), everyone, scheduled, again, shape.per_edge,
+                *rows[:4], own.addresses(nothing), everyone, scheduled, again, shape.per_edge,
                 own.addresses(sent), *place, own.combined,
             )  # fmt: skip
         result = own.element.kernel(self._apply)(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -30,8 +30,11 @@ from evener.system.world import World
 __all__ = ["Result"]
 
 
-class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
+class Result(ResultViews):
     """The result of a run: a mapping from a name to an array with one value per vertex.
+
+    A result has the methods of a `collections.abc.Mapping` but is none, so that libraries of data frames read
+    its table, which has the ids.
 
     The arrays are in the order of `ids`. An array is gathered from the partitions on its first use. Vertices
     inside arrays (the parents of a search, the names of components) are the graph's ids. "No vertex" is -1,
@@ -157,14 +160,28 @@ class Result(ResultViews, Mapping[str, "NDArray[Any]"]):
         return len(self._gather)
 
     def __contains__(self, name: object) -> bool:
-        # Mapping's method would gather the array.
         return name in self._gather
 
-    __hash__ = object.__hash__
+    def keys(self) -> KeysView[str]:
+        """Return the names of the arrays."""
+        return self._gather.keys()
 
-    def __eq__(self, other: object) -> bool:
-        # Mapping's method would compare arrays, which have no single truth value.
-        return self is other
+    def values(self) -> ValuesView[NDArray[Any]]:
+        """Return the arrays."""
+        return ValuesView(cast("Mapping[str, NDArray[Any]]", self))
+
+    def items(self) -> ItemsView[str, NDArray[Any]]:
+        """Return the pairs of a name and its array."""
+        return ItemsView(cast("Mapping[str, NDArray[Any]]", self))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an array, or `default` if the result has no array of this name."""
+        return self[name] if name in self._gather else default
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        """Raise, because NumPy and `pandas.DataFrame` would read the names instead of the arrays."""
+        msg = "expected an array, found a result with several; use to_pandas(), to_arrow() or one of them"
+        raise ArgumentError(msg)
 
     def __getstate__(self) -> dict[str, Any]:
         # The gathering functions and the partitions refer to memory of this process's elements.

@@ -120,6 +120,10 @@ def _joined(timelines: Sequence[Timeline]) -> Timeline:
     for timeline in timelines:
         begun = joined.spans[-1].superstep + 1 if joined.spans else 0
         joined.spans += [replace(span, superstep=begun + span.superstep) for span in timeline.spans]
+        for one in timeline.slices:
+            begin, end = joined.seconds + one.begin, joined.seconds + one.end
+            joined.add_slice(one._replace(superstep=begun + one.superstep, begin=begin, end=end))
+        joined.more_slices += timeline.more_slices
         joined.seconds += timeline.seconds
         joined.compile_seconds += timeline.compile_seconds
     return joined

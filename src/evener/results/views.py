@@ -6,9 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from evener.errors import ArgumentError
-from evener.graph.lookup import vertex_numbers
 from evener.graph.views import html_table, id_column
-from evener.partition.distributed.graph import DistributedGraph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,12 +80,13 @@ class ResultViews:
     def path(self, vertex: Any) -> list[Any]:
         """Return the ids on the path of a search from its source to a vertex; none if it was not reached.
 
-        With several sources, the path begins at a nearest source.
+        With several sources, the path begins at a nearest source. With several ranks, this is a collective
+        operation; all ranks must call it, and get the same path.
 
         Raises
         ------
         ArgumentError
-            If the result has no parents, or if this rank has the values of its block only.
+            If the result has no parents.
         UnknownVertexError
             If the vertex is not in the graph.
 
@@ -98,28 +97,13 @@ class ResultViews:
         >>> ev.bfs(g, source=1).path(7)
         [1, 2, 5, 7]
         """
+        from evener.results.path import path_to
+
         result = cast("Result", self)
-        graph = result.graph
         if "parent" not in result:
             msg = f"path: expected the result of a search, found a result of {result.algorithm}"
             raise ArgumentError(msg)
-        if result.world.size > 1:
-            msg = "path: expected the values of all vertices, found those of a rank; call gather() before"
-            raise ArgumentError(msg)
-        if isinstance(graph, DistributedGraph):
-            msg = "path: expected a graph in the memory of this rank, found parts; use the table of parents"
-            raise ArgumentError(msg)
-        parent = result.gathered("parent")
-        (number,) = vertex_numbers(graph, [vertex])
-        if parent[number] < 0:
-            return []
-        numbers = [int(number)]
-        while True:
-            above = parent[numbers[-1] : numbers[-1] + 1]
-            (before,) = vertex_numbers(graph, above) if graph.has_integer_ids else above
-            if before == numbers[-1]:
-                return list(result.ids[numbers[::-1]].tolist())
-            numbers.append(int(before))
+        return path_to(result, vertex)
 
     def _repr_html_(self) -> str:
         """Return a line about the run and the first rows of its table, for notebooks."""

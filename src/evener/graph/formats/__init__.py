@@ -25,18 +25,21 @@ from evener.errors import ArgumentError, FileError
 from evener.graph.arrays import MAX_VERTICES
 from evener.graph.checks import check_file_name, check_path, type_name
 from evener.system.memory import require, translate_errors
+from evener.system.notebook import stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evener.graph.formats.file import Source
+    from evener.graph.formats.heading import Heading
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.registry import Format
+    from evener.graph.generators.recipes import Recipe
     from evener.graph.graph import Graph
     from evener.graph.share import EdgeShare
     from evener.system.world import World
 
-__all__ = ["read", "read_share", "write"]
+__all__ = ["read", "read_heading", "read_share", "write"]
 
 _log = logging.getLogger("evener")
 
@@ -101,10 +104,10 @@ def read(
         from evener.graph.generators.models import from_spec
 
         _refuse_options(path, options)
-        with translate_errors(f"generating {path}"):
+        with stage(f"generating {path}"), translate_errors(f"generating {path}"):
             return from_spec(str(path))
     kind, source = _source_of(path, format)
-    with source.translate_errors(f"{kind.name} data"):
+    with stage(f"reading {path}"), source.translate_errors(f"{kind.name} data"):
         return _with_ids_of_file(kind.read(source, options), kind)
 
 
@@ -119,6 +122,44 @@ def _with_ids_of_file(graph: Graph, kind: Format) -> Graph:
     return Graph(
         graph.offsets, graph.targets, weights=graph.weights, ids=ids, directed=graph.directed, validate=False
     )
+
+
+def read_heading(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - name of `read`
+) -> Heading | None:
+    """Return the sizes of the graph that `read` returns, without its edges.
+
+    None if the heading of the file does not state them.
+
+    Raises
+    ------
+    EvenerError
+        As for `read`.
+    """
+    check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
+    if _is_spec(path, format):
+        from evener.graph.generators.models import recipe_of
+
+        heading = _heading_of(recipe_of(str(path)))
+    else:
+        kind, source = _source_of(path, format)
+        if kind.read_heading is None:
+            return None
+        with source.translate_errors(f"{kind.name} data"):
+            heading = kind.read_heading(source)
+    return heading if 0 < heading.n <= MAX_VERTICES else None
+
+
+def _heading_of(recipe: Recipe) -> Heading:
+    from evener.graph.formats.heading import Heading
+    from evener.graph.generators.sources import GridEdges
+
+    source, twice = recipe.source, recipe.symmetrise
+    weight_bytes = 0 if source.weight_dtype is None else source.weight_dtype.itemsize
+    exact = not twice or isinstance(source, GridEdges)  # drawn edges may repeat
+    return Heading(source.n, source.m * (2 if twice else 1), recipe.directed, weight_bytes, exact)
 
 
 def read_share(

@@ -31,6 +31,7 @@ from evener.graph.formats.array_folder import (
 )
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.file import Source
+from evener.graph.formats.heading import Heading
 from evener.graph.formats.registry import Format
 from evener.graph.formats.rows import apply_options, check_options, check_symmetric
 from evener.graph.generators.sources import ReversedEdges
@@ -72,6 +73,15 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     if source.path.name == MANIFEST:
         source = Source(source.path.parent)
     return apply_options(open_container(source).graph, options, source.path, symmetric=True)
+
+
+def read_heading(source: Source, /) -> Heading:
+    """Return the sizes in the headers of the arrays."""
+    if source.path.name == MANIFEST:
+        source = Source(source.path.parent)
+    source.check(folder=True)
+    with source.translate_errors():
+        return Heading.of(_map_container(source.path).graph)
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
@@ -206,4 +216,12 @@ def is_plain_container(folder: Path) -> bool:
     return is_container and all(entry.name in names and entry.is_file() for entry in folder.iterdir())
 
 
-FORMAT = Format("container", (".evg",), read, write, compressed=False, read_share=read_share)
+FORMAT = Format(
+    "container",
+    (".evg",),
+    read,
+    write,
+    compressed=False,
+    read_share=read_share,
+    read_heading=read_heading,
+)

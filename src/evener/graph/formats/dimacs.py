@@ -15,6 +15,7 @@ from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import build_graph, pieces
 from evener.graph.formats.file import open_compressed
+from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source
     from evener.graph.formats.read_options import ReadOptions
+    from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
 
 __all__ = ["FORMAT"]
@@ -36,19 +38,8 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a `.gr` file."""
     refuse_columns(options, "a .gr file")
     source.check()
-    comments = set()
     with open_text(source) as text:
-        while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"c")):
-            comments.add(line.strip())
-            text.skip()
-        problem = re.fullmatch(rb"p\s+\S+\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
-        if problem is None:
-            found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))
-            msg = f"expected the problem line 'p sp VERTICES ARCS' before the first arc, found {found}"
-            raise FormatError(msg, path=source.path, line=text.line + 1)
-        n, m = int(problem[1]), int(problem[2])
-        where = text.line + 1
-        text.skip()
+        n, m, comments, where = _problem(text)
         if options.n is not None and options.n != n:
             msg = f"expected n = {options.n} vertices, but the problem line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
@@ -64,6 +55,30 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     edges.directed = _UNDIRECTED not in comments
     edges.both_directions = True
     return build_graph(edges, options, source.path)
+
+
+def read_heading(source: Source, /) -> Heading:
+    """Return the sizes in the problem line."""
+    source.check()
+    with open_text(source) as text:
+        n, m, comments, _ = _problem(text)
+    weight_bytes = 0 if _UNWEIGHTED in comments else TEXT_WEIGHT_BYTES
+    return Heading(n, m, _UNDIRECTED not in comments, weight_bytes, exact=True)
+
+
+def _problem(text: Text) -> tuple[int, int, set[bytes], int]:
+    """Return the vertices, the arcs, the comments before the problem line, and its line number."""
+    comments = set()
+    while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"c")):
+        comments.add(line.strip())
+        text.skip()
+    problem = re.fullmatch(rb"p\s+\S+\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
+    if problem is None:
+        found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))
+        msg = f"expected the problem line 'p sp VERTICES ARCS' before the first arc, found {found}"
+        raise FormatError(msg, path=text.source.path, line=text.line + 1)
+    text.skip()
+    return int(problem[1]), int(problem[2]), comments, text.line
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
@@ -88,4 +103,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(pa.table([arc, *ends, weights], ["a", "src", "dst", "weight"]), sink, options)
 
 
-FORMAT = Format("DIMACS", (".gr",), read, write, stores_ids=False, first_id=1)
+FORMAT = Format("DIMACS", (".gr",), read, write, stores_ids=False, first_id=1, read_heading=read_heading)

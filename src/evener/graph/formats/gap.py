@@ -12,6 +12,7 @@ import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats.edgelist import refuse_columns
+from evener.graph.formats.heading import Heading
 from evener.graph.formats.npy import write_bytes
 from evener.graph.formats.registry import Format
 from evener.graph.formats.rows import graph_from_rows
@@ -44,26 +45,41 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     weighted = path.suffix.lower() == ".wsg"
     row = _WEIGHTED if weighted else np.dtype("<i4")
     with source.translate_errors(), path.open("rb") as file:
-        header = np.fromfile(file, _HEADER, 1)
-        if len(header) == 0 or header["directed"][0] > 1:
-            msg = f"expected a serialized GAP graph with a header of {_HEADER.itemsize} bytes"
-            raise FormatError(msg, path=path)
-        directed, m, n = bool(header["directed"][0]), int(header["m"][0]), int(header["n"][0])
-        half = 8 * (n + 1) + row.itemsize * m
-        expected = _HEADER.itemsize + half * (2 if directed else 1)
-        if not (0 <= n <= _MAX_INT32 and m >= 0 and expected == source.size):
-            kind = "directed" if directed else "undirected"
-            msg = (
-                f"expected {expected} bytes for a {kind} graph with {n} vertices and {m} stored edges, found "
-                f"{source.size}; copy the file again, and use the suffix .wsg only for weights"
-            )
-            raise FormatError(msg, path=path)
+        n, m, directed = _header(file, source, row)
         memory.require(8 * (n + 1) + 4 * m * (2 if weighted else 1), f"the graph {path}")
         offsets = np.fromfile(file, "<u8", n + 1)
         targets = np.empty(m, dtype=np.uint32)
         weights = np.empty(m, dtype=np.int32) if weighted else None
         _fill(file, row, targets, weights)
     return graph_from_rows(offsets, targets, weights, directed=directed, options=options, path=path)
+
+
+def read_heading(source: Source, /) -> Heading:
+    """Return the sizes in the header."""
+    source.check()
+    weighted = source.path.suffix.lower() == ".wsg"
+    with source.translate_errors(), source.path.open("rb") as file:
+        n, m, directed = _header(file, source, _WEIGHTED if weighted else np.dtype("<i4"))
+    return Heading(n, m, directed, weight_bytes=4 * weighted, exact=True)
+
+
+def _header(file: Any, source: Source, row: np.dtype[Any]) -> tuple[int, int, bool]:
+    """Return the vertices, the stored edges and the direction, checked against the size of the file."""
+    header = np.fromfile(file, _HEADER, 1)
+    if len(header) == 0 or header["directed"][0] > 1:
+        msg = f"expected a serialized GAP graph with a header of {_HEADER.itemsize} bytes"
+        raise FormatError(msg, path=source.path)
+    directed, m, n = bool(header["directed"][0]), int(header["m"][0]), int(header["n"][0])
+    half = 8 * (n + 1) + row.itemsize * m
+    expected = _HEADER.itemsize + half * (2 if directed else 1)
+    if not (0 <= n <= _MAX_INT32 and m >= 0 and expected == source.size):
+        kind = "directed" if directed else "undirected"
+        msg = (
+            f"expected {expected} bytes for a {kind} graph with {n} vertices and {m} stored edges, found "
+            f"{source.size}; copy the file again, and use the suffix .wsg only for weights"
+        )
+        raise FormatError(msg, path=source.path)
+    return n, m, directed
 
 
 def _fill(file: Any, row: np.dtype[Any], targets: NDArray[Any], weights: NDArray[Any] | None) -> None:
@@ -111,4 +127,6 @@ def _fits_int32(weights: NDArray[Any]) -> bool:
     return len(weights) == 0 or bool(span.min <= weights.min() and weights.max() <= span.max)
 
 
-FORMAT = Format("GAP", (".sg", ".wsg"), read, write, stores_ids=False, compressed=False)
+FORMAT = Format(
+    "GAP", (".sg", ".wsg"), read, write, stores_ids=False, compressed=False, read_heading=read_heading
+)

@@ -19,6 +19,7 @@ from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist import refuse_columns, refuse_infinite
 from evener.graph.formats.edges import Edges, build_graph, count_edges, pieces
 from evener.graph.formats.file import open_compressed
+from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
 from evener.graph.formats.rows import apply_options, parallel_edges, sum_parallel_edges
@@ -78,6 +79,17 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         graph = sum_parallel_edges(graph, widen_integers=True)
     # An undirected graph has the edges of both triangles, as the directed graph of a symmetric matrix.
     return apply_options(graph, options, source.path, symmetric=True)
+
+
+def read_heading(source: Source, /) -> Heading:
+    """Return the sizes in the size line. Entries that repeat count there."""
+    source.check()
+    with open_text(source) as text:
+        field, symmetry = _banner(text)
+        n, entries, _, _ = _sizes(text)
+    m = entries if symmetry == "general" else 2 * entries
+    weight_bytes = 0 if field == "pattern" else TEXT_WEIGHT_BYTES
+    return Heading(n, m, symmetry != "symmetric", weight_bytes, exact=False)
 
 
 def _banner(text: Text) -> tuple[str, str]:
@@ -178,4 +190,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(pa.table(columns, ["row", "column", "value"][: len(columns)]), sink, options)
 
 
-FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False)
+FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False, read_heading=read_heading)

@@ -15,6 +15,7 @@ from evener.errors import ArgumentError, FormatError
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import blocks, narrow_integers
 from evener.graph.formats.file import open_compressed, require_part
+from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.registry import Format
 from evener.graph.formats.rows import graph_from_rows
 from evener.graph.formats.text_stream import open_text
@@ -66,6 +67,14 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         raise FormatError(msg, path=path, line=heading)
     values = narrow_integers(np.concatenate([*weights, np.empty(0, np.int64)])) if weighted else None
     return graph_from_rows(offsets, heads, values, directed=False, options=options, path=path)
+
+
+def read_heading(source: Source, /) -> Heading:
+    """Return the sizes in the first line. A self-loop may count twice there."""
+    source.check()
+    with open_text(source) as text:
+        n, m, _, weighted, _ = _heading(text)
+    return Heading(n, 2 * m, directed=False, weight_bytes=weighted * TEXT_WEIGHT_BYTES, exact=False)
 
 
 def _heading(text: Text) -> tuple[int, int, int, bool, int]:
@@ -165,4 +174,6 @@ def _lines(graph: Graph, first: int, last: int, target: Path) -> Any:
     return pc.binary_join(whole, "\n")[0].as_buffer().to_pybytes() + b"\n"
 
 
-FORMAT = Format("METIS", (".graph", ".metis"), read, write, stores_ids=False, first_id=1)
+FORMAT = Format(
+    "METIS", (".graph", ".metis"), read, write, stores_ids=False, first_id=1, read_heading=read_heading
+)

@@ -17,6 +17,7 @@ from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
     from evener.graph.formats.file import Source
+    from evener.graph.formats.heading import Heading
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
     from evener.graph.share import EdgeShare
@@ -31,6 +32,12 @@ class Reader(Protocol):
     """Function that reads a graph from a file."""
 
     def __call__(self, source: Source, options: ReadOptions, /) -> Graph: ...
+
+
+class HeadingReader(Protocol):
+    """Function that reads the sizes of a graph from the heading of a file."""
+
+    def __call__(self, source: Source, /) -> Heading: ...
 
 
 class ShareReader(Protocol):
@@ -77,6 +84,8 @@ class Format:
         Function that reads the part of one rank. Without it, several ranks cannot read a file together.
     first_id : int, default 0
         The id of the first vertex in a file that stores no ids.
+    read_heading : callable, optional
+        Function that reads the sizes of a graph from the heading of a file, without the edges.
     """
 
     name: str
@@ -90,6 +99,7 @@ class Format:
     stores_isolated: bool = True
     read_share: ShareReader | None = None
     first_id: int = 0
+    read_heading: HeadingReader | None = None
 
     def keeps_ids_of(self, graph: Graph) -> bool:
         """Return whether a file keeps the ids of a graph that has ids of its own."""

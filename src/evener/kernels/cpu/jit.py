@@ -1,7 +1,4 @@
-"""Decorators that compile CPU kernels, `parallel` and `serial`, and functions they call.
-
-These are steps, `inline_step`, and small functions of users or from generated code, `inlined`.
-"""
+"""Decorators that compile CPU kernels, `parallel` and `serial`, and functions that kernels call."""
 
 from __future__ import annotations
 
@@ -35,6 +32,7 @@ __all__ = [
     "parallel",
     "serial",
     "uncached_parallel",
+    "vertex_step",
 ]
 
 check_address_space(numba.config.NUMBA_NUM_THREADS)
@@ -124,6 +122,7 @@ serial = njit(**OPTIONS, cache=CACHE, no_cfunc_wrapper=True)
 _ONLY_LINKED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": StepCompiler}
 
 _step = njit(**OPTIONS, **_ONLY_LINKED, inline="never")
+_vertex_step = njit(**OPTIONS, **_ONLY_LINKED, inline="never", forceinline=True)
 
 
 def inline_step(function):
@@ -131,7 +130,19 @@ def inline_step(function):
 
     The body of a parallel loop is such a function: Numba's parallel passes are slow on large bodies.
     """
-    function.dispatcher = _step(function)  # Numba's type does not keep the dispatcher
+    return _called_by_kernels(function, _step)
+
+
+def vertex_step(function):
+    """Compile a function that kernels call for each vertex or edge.
+
+    LLVM inlines it even if it is large, because passing a dozen arrays takes longer than a short row.
+    """
+    return _called_by_kernels(function, _vertex_step)
+
+
+def _called_by_kernels(function, compiler):
+    function.dispatcher = compiler(function)  # Numba's type does not keep the dispatcher
     function._numba_type_ = function.dispatcher._numba_type_
     return function
 

@@ -16,10 +16,11 @@ from evener.engine.array import PartitionedArray
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
-from evener.programs.mapreduce.placement import memory_limit, placed
+from evener.programs.mapreduce.placement import memory_limit, placed_for_gimv
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
 from evener.programs.mapreduce.stages import Stages
+from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.steps import absolute_sum, check_ranks, message_dtypes, owned_values, raise_nan
 from evener.programs.supersteps import Run
 
@@ -97,11 +98,9 @@ def run_two_stages(
         If a value becomes NaN. If an element is a GPU, and values have fields or elements are not all GPUs of
         one rank.
     """
-    numbers = signature.value.single
-    pg = placed(
-        graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, gpus=numbers,
-        name="MapReduce" if numbers else "MapReduce of values with fields",
-    )  # fmt: skip
+    pg = placed_for_gimv(
+        graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
+    )
     types = [str(values.dtype) for values in first.values()]
     check_ranks("gimv", pg, ([one.key for one in operators], condition, identity, types, "mapreduce"))
     stages = Stages(pg, "gimv", progress)
@@ -139,15 +138,16 @@ class CpuStages:
     ) -> None:
         message = signature.message
         weighted = pg.graph.weight_dtype is not None
+        map_kernel = message_kernel(operators.combine2, signature, weighted=weighted)
+        combine = combine_kernel(operators.combine_all, message, checked=True)
+        dtypes = message_dtypes((str(own.dtype) for own in first.values()), message.dtypes)
+        functions = JobFunctions(map_kernel, Combine(combine.kernel), np.dtype(np.uint32), dtypes)
         self._assign = assign_kernel(operators, signature)
         self._job = Job(
             pg,
             stages,
-            map_kernel=message_kernel(operators.combine2, signature, weighted=weighted),
-            key_dtype=np.dtype(np.uint32),
-            dtypes=message_dtypes((str(own.dtype) for own in first.values()), message.dtypes),
+            functions={"cpu": functions},
             router=OwnerRouter(pg),
-            reducer=Combine(combine_kernel(operators.combine_all, message, checked=True)),
             memory=memory_limit(None, pg.world),
         )
         self._pg, self._stages = pg, stages

@@ -58,6 +58,34 @@ def test_five_algorithms(monkeypatch, transport):
     check_parity(transport, "cuda:local", "cpu:1,cuda:local")
 
 
+JOBS = """
+import sys
+import numpy as np
+import evener as ev
+
+graph = ev.read("rmat:12,seed=2")
+sources = np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(np.int64)))
+counts = np.bincount(graph.targets)
+for on in sys.argv[1:]:
+    for memory in (None, "500KB"):
+        rows = ev.mapreduce(
+            graph, lambda s, t: (t, (s, 1)), combine=lambda x, y: (x[0] + y[0], x[1] + y[1]), owner="block",
+            on=on, memory=memory,
+        ).gather()
+        if rows is not None:
+            assert (rows.keys == np.flatnonzero(counts)).all()
+            assert (rows.values[0] == np.bincount(graph.targets, sources)[rows.keys]).all()
+            assert (rows.values[1] == counts[rows.keys]).all()
+            print("right")
+"""
+
+
+def test_jobs_of_mapreduce():
+    """Records of GPUs go through host memory to other ranks, and from CPUs to GPUs, also in chunks."""
+    done = mpiexec(2, JOBS, "cuda:local", "cpu:1,cuda:local")
+    assert (done.returncode, done.stdout) == (0, "right\n" * 4), done.stderr
+
+
 IN_A_ROW = """
 import sys
 import numpy as np

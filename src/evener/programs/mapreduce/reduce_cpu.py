@@ -72,7 +72,10 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
         slices = len(rows)
         for t in prange(slices):
             begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
-            combine_slice(keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, t)
+            # `t` is int64 or uint64, because Numba compiles a parallel loop twice.
+            combine_slice(
+                keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, np.uint64(t)
+            )
         for t in range(1, slices):
             begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
             if _ZERO < begin < end and keys[begin] == keys[begin - _ONE]:

@@ -79,7 +79,7 @@ def read(
     self_loops, duplicates : {"keep", "drop"}
         Keep or drop edges from a vertex to itself, and repeated edges. The lightest repeated edge stays.
     columns : sequence of str or int, optional
-        The columns of tail, head and, as a third entry, weight, for CSV, Parquet and Arrow. The default is
+        The columns of tail, head and, as a third entry, weight, for text, Parquet and Arrow. The default is
         columns with usual names, such as src, dst and weight. With numbers, the first row of a CSV file is a
         heading if it has usual names, or no numbers and a column of numbers below it.
 

@@ -62,6 +62,8 @@ CASES = [
     Case("spec of an unknown generator", lambda _: "rmta:20", ARGUMENT, ("rmta", "rmat")),
     Case("dangling link", make.dangling, FILE, ("link",)),
     Case("folder", make.folder("f.txt"), FILE, ("is a folder",)),
+    Case("GraphML", make.file("g.graphml", "<graphml/>"), ARGUMENT, ("use NetworkX", "Graph.from_networkx")),
+    Case("JSON lines", make.file("g.jsonl.gz", "{}"), ARGUMENT, ("use pandas", "from_pandas or to_pandas")),
     Case("unknown suffix", make.file("g.mxt", "1 2\n"), ARGUMENT, (".mtx", ".evg")),
     Case("no permission", make.closed, FILE, ("permission denied",), unprivileged=True),
     # ---- edge lists

@@ -291,6 +291,9 @@ def _read_options(
     """Return the checked options of `read`."""
     from evener.graph.formats.read_options import ReadOptions
 
+    if hasattr(path, "__arrow_c_stream__"):
+        msg = f"read: expected a path, found a table ({type_name(path)}); use Graph.from_arrow or from_pandas"
+        raise ArgumentError(msg)
     check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
     for name, truth in (("directed", directed), ("weighted", weighted)):
         if not isinstance(truth, bool | None):
@@ -324,6 +327,9 @@ def _source_of(path: str | os.PathLike[str], name: str | None) -> tuple[Format, 
     from evener.graph.formats.file import Source
     from evener.graph.formats.registry import format_of
 
+    if re.match(r"\w+://", os.fspath(path)):
+        msg = f"expected the path of a file, found the address {path}; download the file first"
+        raise FileError(msg)
     file = Path(path)
     if name is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))

@@ -96,7 +96,7 @@ def _on_ranks(launcher, ranks, path):
         env={**os.environ, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return json.loads(done.stdout)
+    return json.JSONDecoder().raw_decode(done.stdout)[0]  # Open MPI may append an escape sequence
 
 
 def _run(path):

@@ -2,15 +2,19 @@
 
 All run the same number of iterations on one placement: in float32, in float64, and with weights. Without
 weights, PageRank also runs as a vertex program. The first use of an operator compiles it. A later use in
-another process loads it from the cache folder.
+another process loads it from the cache folder. The case "uses" times both, in four processes. The case "jobs"
+times jobs of `ev.mapreduce` on the weighted graph: the sum of the weights of the in-edges of each vertex, by
+`combine` and by `reduce`.
 
     python benchmarks/own_operators.py --scale 20
     python benchmarks/own_operators.py --scale 22 --on cuda:0
+    python benchmarks/own_operators.py --scale 24 --on cuda:0 --cases float32 float64 --rounds 5
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import subprocess
 import sys
@@ -20,6 +24,8 @@ import numpy as np
 
 import evener as ev
 import harness
+
+CASES = ("float32", "float64", "weights", "uses", "jobs")
 
 # Prints the seconds of two runs on a small graph, after a run that loads the engine.
 FIRST_USE = """
@@ -36,13 +42,16 @@ for _ in range(2):
 def main():
     options = _options()
     rows, ratios = [], {}
-    for case in options.cases:
+    for case in (one for one in CASES[:3] if one in options.cases):
         name = f"{case}, rmat:{options.scale}"
         own = _compare(case, options)
         base = harness.median(own["built-in"])
         ratios |= {f"{what}, {name}": harness.median(own[what]) / base for what in own if what != "built-in"}
         rows += [{"what": f"{name}, {what}", "seconds": seconds} for what, seconds in own.items()]
-    rows += _uses(options.on)
+    if "uses" in options.cases:
+        rows += _uses(options.on)
+    if "jobs" in options.cases:
+        rows += _jobs(options)
     for row in rows:
         row["median_seconds"] = harness.median(row["seconds"])
     cells = [(row["what"], harness.duration(row["median_seconds"]), len(row["seconds"])) for row in rows]
@@ -65,8 +74,7 @@ def _compare(case, options):
     """Return the seconds of an iteration: built-in, with operators, and as a vertex program."""
     weighted = case == "weights"
     dtype = "float32" if case == "float32" else "float64"
-    graph = ev.read(f"rmat:{options.scale}" + ",weights=1..255" * weighted)
-    placed = ev.partition(graph, on=options.on, directions="in")
+    graph, placed, ranks = _placed(options.scale, options.on, options.iterations, weighted=weighted)
     arguments = {
         "combine2": lambda m, v, degree: v / degree,
         "combine_all": lambda x, y: x + y,
@@ -98,9 +106,7 @@ def _compare(case, options):
     contenders = {"built-in": built_in, "operators": operators}
     if not weighted:
         contenders["vertex program"] = vertex_program
-    verified = ev.pagerank(placed, tol=0, max_iter=options.iterations, dtype=dtype)
-    ev.verify(verified)
-    expected = dict.fromkeys(contenders, _scaled(verified["rank"]))
+    expected = dict.fromkeys(contenders, ranks)
     if weighted:
         expected["operators"] = _scaled(operators(0, ev.partition(graph, on="cpu", directions="in"))[1])
 
@@ -109,6 +115,16 @@ def _compare(case, options):
         assert np.abs(_scaled(answer) - expected[name]).sum() < 1e-4
 
     return harness.interleaved(contenders, rounds=options.rounds, check=check)
+
+
+@functools.lru_cache(maxsize=1)  # float32 and float64 have one graph
+def _placed(scale, on, iterations, *, weighted):
+    """Return a graph, its placement, and its verified ranks."""
+    graph = ev.read(f"rmat:{scale}" + ",weights=1..255" * weighted)
+    placed = ev.partition(graph, on=on, directions="in")
+    verified = ev.pagerank(placed, tol=0, max_iter=iterations, dtype="float64")
+    ev.verify(verified)
+    return graph, placed, _scaled(verified["rank"])
 
 
 def _scaled(values):
@@ -132,13 +148,47 @@ def _uses(on):
     ]
 
 
+def _jobs(options):
+    """Return the seconds of jobs, and of each of their stages on all elements in the last round."""
+    graph = ev.read(f"rmat:{options.scale},weights=1..255")
+    placed = ev.partition(graph, on=options.on, directions="out")
+    expected = np.bincount(graph.targets, graph.weights, graph.n)
+    stages = {}
+
+    def total(_, values):
+        found = 0.0
+        for value in values:
+            found += value
+        return found
+
+    def job(name, **reduction):
+        rows = ev.mapreduce(placed, lambda source, target, weight: (target, weight * 1.0), **reduction)
+        stages[name] = {}
+        for (phase, _), span in rows.timeline.by_phase().items():
+            own = stages[name].setdefault(f"mapreduce, {name}: {phase}", [0.0])
+            own[0] += span.compute + span.send + span.receive
+        return rows.seconds, rows
+
+    def check(_name, _round, rows):
+        assert (rows.values == expected[rows.keys]).all()
+
+    contenders = {
+        "combine": lambda _: job("combine", combine=lambda x, y: x + y),
+        "reduce": lambda _: job("reduce", reduce=total),
+    }
+    own = harness.interleaved(contenders, rounds=options.rounds, check=check)
+    timed = {f"mapreduce, {name}": seconds for name, seconds in own.items()}
+    timed |= stages["combine"] | stages["reduce"]
+    return [{"what": what, "seconds": seconds} for what, seconds in timed.items()]
+
+
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--on", default="cpu")
-    parser.add_argument("--cases", nargs="+", default=["float32", "float64", "weights"])
+    parser.add_argument("--cases", nargs="+", default=CASES, choices=CASES)
     parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--no-record", action="store_true", help="print only")
     return parser.parse_args()
 

@@ -1,10 +1,11 @@
 """Question: how much faster are four algorithms on two ranks with a GPU each than on one GPU, by transport.
 
-The graphs are undirected R-MAT graphs with 16 edges per vertex and weights 1..255. The contenders are one
-process with one or two GPUs, and two ranks with one GPU each. Each transport between ranks is a separate
-contender. The graph is placed before the clock starts. Times are medians; PageRank's is one of 50 iterations.
-Searches start at vertices drawn with a fixed seed. The first answer of each contender to each task is
-verified.
+The graphs are undirected R-MAT graphs with 16 edges per vertex, and weights 1..255 if SSSP is timed. The
+contenders are one process with one or two GPUs, and two ranks with one GPU each. Each transport between ranks
+is a separate contender. The graph is generated once, and all processes map its file. It is placed before the
+clock starts. Times are medians; PageRank's is the time of an iteration. Searches start at vertices drawn with
+a fixed seed. The first answer of one GPU to each task is verified, and those of the other contenders are
+compared with it.
 
 The record has the seconds that the first element computes, sends, receives and waits in one run.
 
@@ -19,7 +20,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
+
+import numpy as np
 
 import evener as ev
 import harness
@@ -29,7 +33,8 @@ from evener.system.launch import mpiexec
 from evener.system.world import current_world
 
 TASKS = {"pagerank": "PageRank, an iteration", "bfs": "BFS", "wcc": "Components", "sssp": "SSSP"}
-ITERATIONS = 50
+# Relative difference of two answers to the same question.
+APART = 1e-6
 PHASES = ("compute", "send", "receive", "wait")
 
 
@@ -40,70 +45,87 @@ def main():
         return
     rows = []
     for scale in options.scales:
-        found = _start([], scale, "processes") + _start([mpiexec(), "-n", "2"], scale, "ranks")
+        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            _write_graph(scale, Path(folder), options)
+            found = [
+                row
+                for part, launcher in (("processes", []), ("ranks", [mpiexec(), "-n", "2"]))
+                for row in _start(launcher, folder, part)
+            ]
         rows += _with_ratios(found)
         if not options.no_record:  # after each graph, because a large one may not finish
             harness.record("ranks_on_gpus", question=__doc__.splitlines()[0], rows=rows)
 
 
-def _start(launcher, scale, part):
+def _write_graph(scale, folder, options):
+    """Write the graph, its generator spec and the sources to a folder."""
+    spec = f"rmat:{scale},weights={WEIGHTS}" if "sssp" in options.tasks else f"rmat:{scale}"
+    graph = ev.read(spec)
+    _log(f"generated {spec}")
+    ev.write(graph, folder / "graph.evg")
+    sources = [int(source) for source in draw_sources(graph, options.sources)]
+    (folder / "question.json").write_text(json.dumps({"graph": spec, "sources": sources}))
+    _log("wrote the graph")
+
+
+def _start(launcher, folder, part):
     """Time contenders in separate processes, and return their rows."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "rows.json"
-        own = ["--part", part, "--scales", str(scale), "--rows", str(file)]
-        subprocess.run([*launcher, sys.executable, __file__, *sys.argv[1:], *own], check=True)
-        return json.loads(file.read_text())
+    own = ["--part", part, "--folder", folder]
+    subprocess.run([*launcher, sys.executable, __file__, *sys.argv[1:], *own], check=True)
+    return json.loads((Path(folder) / f"{part}.json").read_text())
 
 
 def _time_part(options):
     """Time the contenders of this process, or of these ranks."""
-    (scale,) = options.scales
-    spec = f"rmat:{scale},weights={WEIGHTS}"
-    graph, world, rows = ev.read(spec), current_world(), []
-    sources = [int(source) for source in draw_sources(graph, options.sources)]
+    folder, world, rows = Path(options.folder), current_world(), []
+    question = json.loads((folder / "question.json").read_text())
+    graph = ev.read(folder / "graph.evg")
+    _log(f"{options.part}: mapped the graph")
     if options.part == "ranks":
         contenders = {f"two ranks, {transport}": options.on_ranks for transport in options.transports}
     else:
         contenders = {"one GPU": options.one, "two GPUs": options.two}
-    placed = {on: ev.partition(graph, on=on, policy="random") for on in dict.fromkeys(contenders.values())}
+    placed = {}
     for name, on in contenders.items():
+        if on not in placed:
+            placed[on] = ev.partition(graph, on=on, policy="random")
+            _log(f"{name}: placed on {on}")
         if options.part == "ranks":
             os.environ[VARIABLE] = name.rpartition(" ")[2]
         for task in options.tasks:
-            row = {
-                "graph": spec,
-                "task": task,
-                "contender": name,
-                **_time(task, placed[on], sources, options),
-            }
-            rows.append(row)
+            answer = folder / f"{task}.npy"
+            times = _time(task, placed[on], question["sources"], answer, options)
+            rows.append({"graph": question["graph"], "task": task, "contender": name, **times})
             if world.rank == 0:
-                median = harness.duration(row["median_seconds"])
-                print(f"{spec} {TASKS[task]:24} {name:20} {median:>8}", flush=True)
+                median = harness.duration(times["median_seconds"])
+                print(f"{question['graph']} {TASKS[task]:24} {name:20} {median:>8}", flush=True)
     if world.rank == 0:
-        Path(options.rows).write_text(json.dumps(rows))
+        (folder / f"{options.part}.json").write_text(json.dumps(rows))
 
 
-def _time(task, placed, sources, options):
+def _time(task, placed, sources, answer, options):
     run, rounds, parts = {
         "pagerank": (
-            lambda _: ev.pagerank(placed, tol=0, max_iter=ITERATIONS, weights=False),
+            lambda _: ev.pagerank(placed, tol=0, max_iter=options.iterations, weights=False),
             options.rounds,
-            ITERATIONS,
+            options.iterations,
         ),
         "bfs": (lambda i: ev.bfs(placed, source=sources[i]), len(sources), 1),
         "wcc": (lambda _: ev.wcc(placed), options.rounds, 1),
         "sssp": (lambda i: ev.sssp(placed, source=sources[i]), len(sources), 1),
     }[task]
     first = run(0)
+    _log(f"{task}: first run")
     if not options.no_verify:
-        ev.verify(first)
+        _check(first, answer)
+        _log(f"{task}: checked")
     del first
     run(1)
     seconds, result = [], None
     for i in range(rounds):
         result = run(i)
         seconds.append(result.seconds / parts)
+    _log(f"{task}: timed")
     spans = [span for span in result.timeline if span.element == result.timeline.elements[0]]
     return {
         "median_seconds": harness.median(seconds),
@@ -112,6 +134,23 @@ def _time(task, placed, sources, options):
         "supersteps": len(spans),
         **{phase: sum(getattr(span, phase) for span in spans) for phase in PHASES},
     }
+
+
+def _check(result, answer):
+    """Verify the first answer to a question and write its file, or compare this rank's part with the file."""
+    name = next(iter(result))
+    if answer.exists():
+        begin, end = result.block.start, result.block.stop
+        harness.agree(result, name, np.load(answer, mmap_mode="r")[begin:end], apart=APART)
+    else:
+        ev.verify(result)
+        np.save(answer, result[name])
+
+
+def _log(message):
+    """Write a message of rank 0 to stderr, with the time of day."""
+    if current_world().rank == 0:
+        print(f"{datetime.now(UTC):%H:%M:%S} {message}", file=sys.stderr, flush=True)
 
 
 def _with_ratios(rows):
@@ -140,10 +179,11 @@ def _options():
     parser.add_argument("--one", default="cuda:0")
     parser.add_argument("--two", default="cuda:0,cuda:1")
     parser.add_argument("--on-ranks", default="cuda:local")
+    parser.add_argument("--iterations", type=int, default=50, help="iterations of PageRank in a run")
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", help="folder for temporary files; /dev/shm is the fastest")
     parser.add_argument("--part", choices=["processes", "ranks"], help=argparse.SUPPRESS)
-    parser.add_argument("--rows", help=argparse.SUPPRESS)
     return harness.recording(parser)
 
 

@@ -143,6 +143,7 @@ class FakeNccl:
     def __init__(self):
         self._own = threading.local()
         self._sent = defaultdict(Queue)
+        self.lost = False  # whether a connection is lost
         self.NcclCommunicator = self._communicator
 
     def get_unique_id(self):
@@ -175,4 +176,8 @@ class FakeNccl:
 
             return add
 
-        return SimpleNamespace(send=call("send"), recv=call("recv"))
+        def check_async_error():
+            if self.lost:
+                raise self.NcclError("NCCL_ERROR_REMOTE_ERROR")
+
+        return SimpleNamespace(send=call("send"), recv=call("recv"), check_async_error=check_async_error)

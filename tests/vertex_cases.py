@@ -57,6 +57,30 @@ def check_inactive_neighbours(splits):
         np.testing.assert_array_equal(r["k"], k)
 
 
+def product(graph, along):
+    """Return a program for products of the adjacency matrix and a float32 vector."""
+    return ev.VertexProgram(
+        state={"x": np.random.default_rng(7).random(graph.n).astype(np.float32)},
+        send=lambda state, weight: state.x,
+        combine=lambda a, b: a + b,
+        apply=lambda state, message: ((1 + message / 1000,), True),
+        along=along,
+    )
+
+
+def check_products(along, splits):
+    """Products equal those of SciPy, in float64."""
+    graph = ev.read("rmat:13,directed")
+    matrix = graph.to_scipy().astype(np.float64)
+    matrices = {"out": matrix.T, "in": matrix, "both": matrix + matrix.T}
+    program = product(graph, along)
+    x = program.state["x"].astype(np.float64)
+    for direction in [along] * 2 if isinstance(along, str) else along:
+        x = 1 + matrices[direction] @ x / 1000
+    for on in splits:
+        np.testing.assert_allclose(ev.vertex_program(graph, program, until=2, on=on)["x"], x, rtol=1e-6)
+
+
 def check_every_parameter(splits):
     """A program with two fields, all directions, weights and all parameters equals NumPy."""
     random = np.random.default_rng(5)

@@ -65,8 +65,7 @@ def main(names):
 
 def publish(name, figure, runs, options):
     """Print and record one figure."""
-    gpu = output.gpu_name(options.on)
-    output.publish(name, figure, runs, options, {}, gpu=gpu, shared="other programs used the machine")
+    output.publish(name, figure, runs, options, {}, gpu=output.gpu_name(options.on))
 
 
 def finish(names, options):

@@ -196,7 +196,7 @@ def _left_out(cases, reasons):
 # ---- publishing -------------------------------------------------------------------------------------
 
 
-def publish(name, figure, runs, options, left_out, *, gpu, head=None, **more):
+def publish(name, figure, runs, options, left_out, *, gpu, head=None):
     """Print and record one figure, if any of its runs took place."""
     rows = figure.rows(runs, options)
     if not rows:
@@ -210,7 +210,7 @@ def publish(name, figure, runs, options, left_out, *, gpu, head=None, **more):
         print(f"Left out: {case}: {reason}")
     if options.no_record:
         return
-    more |= {
+    more = {
         "title": figure.TITLE,
         "paper": figure.PAPER,
         "here": here,

@@ -82,7 +82,7 @@ def _where(record):
     where = f"{machine['processor']}, {machine['threads used']} threads"
     where += f", {record['gpu']}" if record["gpu"] else ""
     part = "; some runs were left out" if record["left out"] else ""
-    part += f"; {record['shared']}" if "shared" in record else ""
+    part += "; other programs used the machine" if record["load before"] > machine["cores"] else ""
     return f"{where}, {record['when'][:10]}: `{record['command']}`{part}."
 
 

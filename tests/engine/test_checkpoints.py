@@ -205,11 +205,15 @@ def folder(placed, tmp_path):
 def test_two_generations_are_kept(folder, placed):
     (folder / "notes.txt").write_text("mine")
     (folder / "00000099.00000.state").write_text("of a killed run")
-    before = sorted(file.name for file in folder.iterdir())
-    assert before == [
-        "00000001.00000.vertices", "00000002.00000.vertices", "00000004.00000.state", "00000004.json",
-        "00000005.00000.state", "00000005.json", "00000006.00000.state", "00000099.00000.state", "notes.txt",
-    ]  # fmt: skip
+    before = {file.name for file in folder.iterdir()}
+    states = {f"0000000{generation}.00000.state" for generation in range(1, 6)}
+    assert before - states == {
+        "00000001.00000.vertices", "00000002.00000.vertices", "00000004.json", "00000005.json",
+        "00000006.00000.state", "00000099.00000.state", "notes.txt",
+    }  # fmt: skip
+    # Later generations overwrote the first states. The kept ones are in files of their own.
+    assert {"00000004.00000.state", "00000005.00000.state"} <= before
+    assert len(before & states) <= 4
     ev.pagerank(placed, checkpoint=resume(folder))
     after = sorted(file.name for file in folder.iterdir() if file.suffix == ".json")
     assert len(after) == 2
@@ -247,6 +251,18 @@ def test_a_damaged_generation_is_not_used(folder, placed, caplog, name, damage):
     assert record.levelno == logging.WARNING
     assert record.message.startswith(f"checkpoint 5 is not valid and not used: {folder / name}: ")
     assert result.timeline.supersteps == len(ev.pagerank(placed).timeline) - 4
+
+
+def test_the_checksum_of_a_file(tmp_path):
+    """It does not depend on how the bytes are divided into arrays, and detects rows that changed places."""
+    folder, content = CheckpointFolder(tmp_path), np.random.default_rng(1).integers(0, 256, 20_000, np.uint8)
+    checksum = folder.write("a", [content])
+    assert folder.write("b", np.split(content, [1, 4000, 4096, 4097, 15_000]), over="a") == checksum
+    (found,) = folder.read("b", ["u1"], len(content), checksum)
+    np.testing.assert_array_equal(found, content)
+    folder.write("b", [content[4096:8192], content[:4096], content[8192:]])
+    with pytest.raises(ev.FormatError, match="its checksum does not match"):
+        folder.read("b", ["u1"], len(content), checksum)
 
 
 @pytest.mark.parametrize("name", ["00000005.00000.state", "00000001.00000.vertices"])
@@ -379,10 +395,10 @@ def test_no_memory_for_a_copy_is_a_warning(placed, tmp_path, monkeypatch, caplog
 
 
 def test_a_rank_that_cannot_write_is_named(tmp_path, monkeypatch):
-    def full(folder, name, arrays):
+    def full(folder, name, arrays, **options):
         if ".00001." in name:
             raise OSError(28, "No space left on device")
-        return write(folder, name, arrays)
+        return write(folder, name, arrays, **options)
 
     write = CheckpointFolder.write
     monkeypatch.setattr(CheckpointFolder, "write", full)
@@ -399,7 +415,7 @@ def test_an_error_in_the_thread_is_raised(placed, tmp_path, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("evener.engine.checkpoints.checkpoints.Shard", broken)
+    monkeypatch.setattr("evener.engine.checkpoints.shards.Shard", broken)
     with pytest.raises(ZeroDivisionError):
         ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"))
 

@@ -1,10 +1,10 @@
 """Read mutated files of all formats: only Evener's own errors may escape, soon and with little memory.
 
-    python tests/fuzz/readers.py --inputs 1000000 --seed 1 --record benchmarks/results/fuzz_readers.json
+    python tests/fuzz/readers.py --inputs 1000000 --seed 1 --processes 8 --record fuzz_readers.json
     python tests/fuzz/readers.py --seed 1 --only 4711
 
-A process reads the inputs, so that a crash or an endless loop names its input. Seed and number determine an
-input.
+Other processes read the inputs, so that a crash or an endless loop names its input. Seed and number determine
+an input.
 """
 
 # ruff: noqa: T201 - a script
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import itertools
 import json
 import logging
 import os
@@ -25,6 +26,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Seconds after which a read counts as endless; on a busy machine the first reads compile kernels for long.
@@ -44,7 +46,13 @@ def main() -> int:
         _work(options)
         return 0
     begin = time.monotonic()
-    counts, failures = run(options.inputs, seed=options.seed, seconds=options.seconds, only=options.only)
+    counts, failures = run(
+        options.inputs,
+        seed=options.seed,
+        seconds=options.seconds,
+        only=options.only,
+        processes=options.processes,
+    )
     done = sum(sum(outcomes.values()) for outcomes in counts.values())
     print(f"{done:,} inputs, {len(failures)} failures, {time.monotonic() - begin:.0f} s")
     for suffix, outcomes in counts.items():
@@ -60,38 +68,38 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def run(inputs, *, seed, seconds=None, only=None):
+def run(inputs, *, seed, seconds=None, only=None, processes=1):
     """Return the number of outcomes by suffix, and the failures."""
     counts, failures = {}, []
     first, last = (0, inputs) if only is None else (only, only + 1)
+    bounds = [first + (last - first) * i // processes for i in range(processes + 1)]
+    with ThreadPoolExecutor(processes) as pool:
+        parts = pool.map(lambda part: _run_part(*part, seed, seconds), itertools.pairwise(bounds))
+        for part_counts, part_failures in parts:
+            _add(counts, part_counts)
+            failures += part_failures
+    return counts, failures
+
+
+def _run_part(first, last, seed, seconds):
+    """Run the inputs from `first` to `last` in a process of their own."""
+    counts, failures = {}, []
     end = None if seconds is None else time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="evener-fuzz-", dir=_memory_folder()) as folder:
         while first < last:
             left = 0 if end is None else max(0.1, end - time.monotonic())
-            words = [
-                "--worker",
-                folder,
-                "--seed",
-                seed,
-                "--first",
-                first,
-                "--inputs",
-                last,
-                "--seconds",
-                left,
-            ]
+            numbers = {"--seed": seed, "--first": first, "--inputs": last, "--seconds": left}
+            words = [str(word) for option in numbers.items() for word in option]
             # One thread, because the graphs are tiny. Little memory refuses files that state many vertices.
             few = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "EVENER_MEMORY": "1GiB"}
-            environment = {**os.environ, **few}
             done = subprocess.run(
-                [sys.executable, __file__, *map(str, words)],
-                env=environment, stderr=subprocess.PIPE, text=True, errors="replace", check=False,
+                [sys.executable, __file__, "--worker", folder, *words],
+                env={**os.environ, **few}, stderr=subprocess.PIPE, text=True, errors="replace", check=False,
             )  # fmt: skip
             if done.returncode == 1:  # an error of this script
                 raise RuntimeError(done.stderr)
             state = json.loads(Path(folder, "state.json").read_text())
-            for suffix, outcomes in state["counts"].items():
-                counts.setdefault(suffix, Counter()).update(outcomes)
+            _add(counts, state["counts"])
             failures += state["failures"]
             if done.returncode == 0:
                 break
@@ -99,6 +107,11 @@ def run(inputs, *, seed, seconds=None, only=None):
             failures.append({"input": at, "trace": done.stderr[-3000:]})
             first = at + 1
     return counts, failures
+
+
+def _add(counts, more):
+    for suffix, outcomes in more.items():
+        counts.setdefault(suffix, Counter()).update(outcomes)
 
 
 def _memory_folder():
@@ -211,6 +224,7 @@ def _options():
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="Stop after this time.")
+    parser.add_argument("--processes", type=int, default=1, help="Processes that read at the same time.")
     parser.add_argument("--only", type=int, help="The number of the only input.")
     parser.add_argument("--record", metavar="FILE", help="Write the outcomes as JSON.")
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)

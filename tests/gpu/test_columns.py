@@ -48,7 +48,7 @@ def test_column_blocks_equal_those_of_a_cpu(monkeypatch, name, columns, lanes):
     for on in ("cuda:0", "cpu:2"):
         pg = ev.partition(graph, on=on, directions="in")
         element, (partition,) = pg.elements[0], pg.partitions
-        built = placing.build_column_blocks(partition, element, columns, PLENTY)
+        built = placing.build_column_blocks(partition, partition.in_, element, columns, PLENTY)
         made.append((element, built))
         values = np.random.default_rng(1).random(graph.n).astype(np.float32)
         if built is not None:

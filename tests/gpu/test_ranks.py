@@ -58,6 +58,34 @@ def test_five_algorithms(monkeypatch, transport):
     check_parity(transport, "cuda:local", "cpu:1,cuda:local")
 
 
+JOBS = """
+import sys
+import numpy as np
+import evener as ev
+
+graph = ev.read("rmat:12,seed=2")
+sources = np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(np.int64)))
+counts = np.bincount(graph.targets)
+for on in sys.argv[1:]:
+    for memory in (None, "500KB"):
+        rows = ev.mapreduce(
+            graph, lambda s, t: (t, (s, 1)), combine=lambda x, y: (x[0] + y[0], x[1] + y[1]), owner="block",
+            on=on, memory=memory,
+        ).gather()
+        if rows is not None:
+            assert (rows.keys == np.flatnonzero(counts)).all()
+            assert (rows.values[0] == np.bincount(graph.targets, sources)[rows.keys]).all()
+            assert (rows.values[1] == counts[rows.keys]).all()
+            print("right")
+"""
+
+
+def test_jobs_of_mapreduce():
+    """Records of GPUs go through host memory to other ranks, and from CPUs to GPUs, also in chunks."""
+    done = mpiexec(2, JOBS, "cuda:local", "cpu:1,cuda:local")
+    assert (done.returncode, done.stdout) == (0, "right\n" * 4), done.stderr
+
+
 IN_A_ROW = """
 import sys
 import numpy as np
@@ -146,6 +174,43 @@ def test_a_killed_rank_ends_the_job(monkeypatch, transport):
     job, pid = started(10**7)
     os.kill(pid, signal.SIGKILL)
     assert finish(job, timeout=30).returncode != 0
+
+
+LOST_CONNECTION = """
+import contextlib, os, socket
+from pathlib import Path
+import evener as ev
+from evener.system.world import current_world
+
+def sockets():
+    files = Path("/proc/self/fd").iterdir()
+    return {int(file.name) for file in files if "/socket:" in os.path.realpath(file)}
+
+def report(progress):
+    if progress.superstep == 50 and current_world().rank == 1:
+        for number in sockets() - others:
+            connection = socket.socket(fileno=number)
+            with contextlib.suppress(OSError):  # a socket that listens
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.detach()
+
+pg = ev.partition(ev.read("rmat:14"), "cuda:local")
+os.environ["EVENER_RANK_TRANSPORT"] = "mpi"
+ev.pagerank(pg, tol=0, max_iter=3)
+others = sockets()
+os.environ["EVENER_RANK_TRANSPORT"] = "nccl"
+ev.pagerank(pg, tol=0, max_iter=10**7, progress=report)
+"""
+
+
+def test_a_lost_connection_of_nccl_ends_the_job(monkeypatch):
+    """Rank 1 shuts its connections down; both processes live, and their GPUs wait for each other."""
+    monkeypatch.setenv("NCCL_P2P_DISABLE", "1")
+    monkeypatch.setenv("NCCL_SHM_DISABLE", "1")
+    job = start("-n", 2, sys.executable, "-c", LOST_CONNECTION)
+    done = finish(job, timeout=60)
+    assert done.returncode != 0
+    assert "NCCL failed" in done.stderr
 
 
 SEARCHES = """

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import evener as ev
 import vertex_cases
 from evener.elements.cuda.discovery import gpus
+from evener.elements.cuda.element import CudaElement
 from evener.programs import vertex_kernels_gpu
 from evener.testing.ranks import run_ranks
 
+placing = import_module("evener.partition.column_blocks")
 SPLITS = ["cuda:0", "cuda:0,cuda:0", "cpu:1,cuda:0"] + ["cuda:0,cuda:1"] * (gpus() > 1)
 
 # Vertex programs of the library that together reach each kernel.
@@ -85,6 +89,44 @@ def test_the_most_frequent_message_of_edges(monkeypatch, dtype):
     graph = ev.Graph.from_edges(src, dst, weights=weights, n=n)
     for on in ["cpu:1", *SPLITS]:
         np.testing.assert_array_equal(ev.vertex_program(graph, program, until=1, on=on)["x"], expected)
+
+
+@pytest.fixture(params=[1, 1 << 40], ids=["column blocks", "rows"])
+def least_edges(request, monkeypatch):
+    """Give small graphs several column blocks, or none."""
+    monkeypatch.setattr(placing, "MIN_EDGES", request.param)
+    monkeypatch.setattr(placing, "MIN_TILE_EDGES", 20)
+    monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 4)
+    monkeypatch.setattr(CudaElement, "table_columns", 1024)
+    return request.param
+
+
+@pytest.mark.parametrize("along", ["out", "in", "both", ("out", "in")])
+def test_float32_messages_are_added_over_column_blocks(least_edges, along):
+    """Every direction, compared with products of SciPy's matrices."""
+    vertex_cases.check_products(along, SPLITS)
+    graph = ev.read("rmat:13,directed")
+    pg = ev.partition(graph, "cuda:0")
+    ev.vertex_program(pg, vertex_cases.product(graph, along), until=1)
+    (partition,) = pg.partitions
+    built = [edges.derived.get("column_blocks") is not None for edges in (partition.in_, partition.out)]
+    reads = [along != "in", along != "out"]
+    assert built == [least_edges == 1 and one for one in reads]
+
+
+@pytest.mark.usefixtures("least_edges")
+def test_smallest_labels_over_column_blocks():
+    """Most vertices are active at first, and few later. The labels equal the components."""
+    graph = ev.read("rmat:14")
+    program = ev.VertexProgram(
+        state={"label": np.arange(graph.n, dtype=np.float32)},
+        send=lambda state, weight: state.label,
+        combine=min,
+        apply=lambda state, message: ((min(state.label, message),), message < state.label),
+    )
+    expected = ev.wcc(graph, on="cpu")["component"]
+    for on in SPLITS:
+        np.testing.assert_array_equal(ev.vertex_program(graph, program, on=on)["label"], expected)
 
 
 def test_nan_names_the_vertex():

@@ -494,6 +494,7 @@ CASES = [
     Case("evg of another dtype", make.evg(targets=np.array([1, 0, 2, 1], "<i8")), FORMAT, ("<u4", "<i8")),
     Case("evg path outside", make.evg(make.escape), FORMAT, ("../../etc/passwd",)),
     Case("evg cut array", make.evg(touch=make.shorten), FORMAT, ("targets", "copy the file again")),
+    Case("evg null byte", make.evg(touch=make.put_null), FORMAT, ("targets", "damaged")),
     Case("evg pickle", make.evg(touch=make.pickled), FORMAT, ("pickle",)),
     Case("evg link", make.evg(touch=make.link), FORMAT, ("regular file",)),
     Case("evg one bit", make.evg(touch=make.flip), FORMAT, ("targets.npy", "checksums")),

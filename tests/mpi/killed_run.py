@@ -29,23 +29,26 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_at_call(owner, name, count, before=lambda *_: None):
+def die_at_call(owner, name, count, before=lambda *_, **__: None):
     calls, function, lock = [], getattr(owner, name), threading.Lock()
 
     def call(*args, **kwargs):
         with lock:
             calls.append(args)
             if len(calls) == count:
-                before(*args)
+                before(*args, **kwargs)
                 die()
         return function(*args, **kwargs)
 
     setattr(owner, name, call)
 
 
-def write_half(folder, name, arrays):
+def write_half(folder, name, arrays, *, over=None):
+    if over is not None:
+        (folder.path / over).rename(folder.path / name)
     content = b"".join(array.tobytes() for array in arrays)
-    (folder.path / name).write_bytes(content[: len(content) // 2])
+    with (folder.path / name).open("ab" if over is None else "r+b") as stream:
+        stream.write(content[: len(content) // 2])
 
 
 CALLS = {
@@ -71,7 +74,7 @@ def main(folder, saved, rank, moment, count):
             threading.Timer(random.uniform(0, DELAY), die).start()
 
     if here and moment in CALLS:
-        die_at_call(*CALLS[moment], int(count), write_half if moment == "half" else lambda *_: None)
+        die_at_call(*CALLS[moment], int(count), write_half if moment == "half" else lambda *_, **__: None)
     gathered = run(folder, progress=progress)
     if gathered is not None:
         np.save(saved, gathered["rank"])

@@ -87,7 +87,8 @@ every_layout = pytest.mark.parametrize(
 
 def built(graph):
     (partition,) = ev.partition(graph, on="cpu:1", directions="in").partitions
-    return partition, placing.build_column_blocks(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
+    edges, element = partition.in_, Tabled("tabled", 1)
+    return partition, placing.build_column_blocks(partition, edges, element, COLUMNS, PLENTY)
 
 
 def edges_of(made, items, tile, *, columns_of_words):
@@ -196,7 +197,7 @@ def test_an_element_with_separate_memory(monkeypatch):
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
     assert isinstance(pg.elements[0], ApartElement)
-    assert placing.column_blocks_of(partition, pg.elements[0]) is not None
+    assert placing.column_blocks_of(partition, partition.in_, pg.elements[0]) is not None
 
 
 @pytest.mark.usefixtures("tables")
@@ -223,12 +224,12 @@ def test_no_blocks_for_float64():
 @pytest.mark.usefixtures("eager")
 def test_no_blocks_on_an_element_without_tables():
     pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
-    assert placing.column_blocks_of(pg.partitions[0], pg.elements[0]) is None
+    assert placing.column_blocks_of(pg.partitions[0], pg.partitions[0].in_, pg.elements[0]) is None
 
 
 def test_no_blocks_for_a_small_graph():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
-    assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is None
+    assert placing.column_blocks_of(partition, partition.in_, Tabled("tabled", 1)) is None
     assert partition.in_.derived == {}
 
 
@@ -236,9 +237,9 @@ def test_no_blocks_for_a_small_graph():
 def test_blocks_need_a_minimum_of_edges(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     monkeypatch.setattr(placing, "MIN_EDGES", partition.in_.count + 1)
-    assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is None
+    assert placing.column_blocks_of(partition, partition.in_, Tabled("tabled", 1)) is None
     monkeypatch.setattr(placing, "MIN_EDGES", partition.in_.count)
-    assert placing.column_blocks_of(partition, Tabled("tabled", 1)) is not None
+    assert placing.column_blocks_of(partition, partition.in_, Tabled("tabled", 1)) is not None
 
 
 @pytest.mark.usefixtures("tables")
@@ -274,7 +275,7 @@ def test_no_blocks_for_edges_in_host_memory():
     on_host = replace(partition, in_=replace(partition.in_, targets=Mapped()))
     on_host = replace(on_host, out=on_host.in_)
     assert on_host.host_edges == 32
-    assert placing.column_blocks_of(on_host, Tabled("tabled", 1)) is None
+    assert placing.column_blocks_of(on_host, on_host.in_, Tabled("tabled", 1)) is None
 
 
 @pytest.mark.usefixtures("eager")
@@ -290,7 +291,7 @@ def test_at_most_half_of_the_edges_are_in_the_remainder(monkeypatch):
     rest = []
     for fewest in (3, 100, 400, 600):
         monkeypatch.setattr(placing, "MIN_TILE_EDGES", fewest)
-        made = placing.build_column_blocks(partition, Tabled("tabled", 1), COLUMNS, PLENTY)
+        made = placing.build_column_blocks(partition, partition.in_, Tabled("tabled", 1), COLUMNS, PLENTY)
         rest.append(1 if made is None else len(made.remainder.words) / partition.in_.count)
     assert rest[0] < rest[1] < 0.4 < rest[2] < 0.5
     assert rest[3] == 1
@@ -334,10 +335,6 @@ def test_blocks_that_few_tiles_use_are_in_the_remainder(monkeypatch):
 @pytest.mark.usefixtures("eager")
 def test_blocks_need_at_most_the_estimated_bytes():
     partition, made = built(GRAPHS["rmat"]())
-    arrays = [made.tile_row, made.tile_width, made.tile_places, made.partial]
-    for items in (made.local, made.remainder):
-        arrays += [items.width, items.starts, items.ends, items.order, items.places, items.words]
-    kept = sum(array.nbytes for array in arrays)
     estimate = column_block_bytes(
         len(made.tile_row),
         len(made.block_items) - 1,
@@ -345,11 +342,11 @@ def test_blocks_need_at_most_the_estimated_bytes():
         (len(made.local.words) + len(made.remainder.words)) // PLACES,
         len(made.partial),
     )
-    assert kept <= estimate <= 1.25 * kept
-    element = Tabled("tabled", 1)
-    assert placing.build_column_blocks(partition, element, COLUMNS, estimate) is not None
-    assert placing.build_column_blocks(partition, element, COLUMNS, estimate - 1) is None
-    assert placing.build_column_blocks(partition, element, COLUMNS, 2 * partition.in_.count) is None
+    assert made.nbytes <= estimate <= 1.25 * made.nbytes
+    for spare, enough in ((estimate, True), (estimate - 1, False), (2 * partition.in_.count, False)):
+        element = Tabled("tabled", 1)
+        again = placing.build_column_blocks(partition, partition.in_, element, COLUMNS, spare)
+        assert (again is not None) == enough
 
 
 @pytest.mark.usefixtures("tables")
@@ -357,7 +354,7 @@ def test_blocks_leave_room_for_runs(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     asked = []
     monkeypatch.setattr(CpuElement, "room_after", lambda _, taken: asked.append(taken) or 0)
-    assert placing.column_blocks_of(partition, CpuElement("cpu:1", 1)) is None
+    assert placing.column_blocks_of(partition, partition.in_, CpuElement("cpu:1", 1)) is None
     assert asked == [partition.nbytes]
 
 

@@ -16,7 +16,8 @@ import evener as ev
 from evener.algorithms.registry import find
 from evener.elements import CpuElement, cpu
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of, window_bytes
+from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of
+from evener.partition.processors import most_edges
 
 HOME = import_module("evener.partition.footprint")
 
@@ -67,13 +68,18 @@ def test_edges_without_room_stay_on_the_host(directed, weights, edge_bytes):
 
 
 def test_windows_for_other_ranks():
-    """A link has two values of 8 bytes for each mirror here and there."""
-    own = ev.partition(ev.read("grid:4x6"), ["cpu:1"] * 3, policy="chunking").partitions[1]
-    above, none, below = np.diff(own.mirror_bounds).tolist()
-    assert min(above, below) > 0 == none
-    assert window_bytes(own, [0, 2]) == 16 * (above + below + 2 * own.owned)
-    assert window_bytes(own, [2]) == 16 * (below + own.owned)
-    assert window_bytes(own, []) == 0
+    """A link has two values of 8 bytes for each mirror here and there.
+
+    Of 32 vertices, an element owns 8. The three others mirror these 8, and it mirrors 8 of each.
+    """
+    graph, room = ev.read("rmat:5"), 1 << 20
+    shares, rooms = np.full(4, 0.25), [None, room, room, None]
+    alone, of_two, of_four = (
+        most_edges(graph, "both", shares, rooms, ranks) for ranks in ([0] * 4, [0, 0, 1, 1], [0, 1, 2, 3])
+    )
+    assert alone[0] == of_four[0] == np.inf
+    assert (alone[1] - of_two[1]) * 4 == pytest.approx(16 * (2 * 8 + 2 * 8))
+    assert (alone[2] - of_four[2]) * 4 == pytest.approx(16 * (3 * 8 + 3 * 8))
 
 
 def test_room_for_runs_on_one_partition_is_reserved_from_the_next(monkeypatch):

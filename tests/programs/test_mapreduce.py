@@ -14,36 +14,11 @@ from evener.elements import parse_elements
 from evener.programs.mapreduce.sort import sort_records
 from evener.system.cache import cache_folder
 from evener.testing.ranks import run_ranks
+from mapreduce_cases import DISTINCT, SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
 
 SEVERAL = "cpu:1,cpu:1,cpu:1"
 # Memory for less than a chunk of the graph's edges.
 LITTLE = "100KB"
-# Values of vertices for which `pair` gives one key to nearly all records, or a different key to each record.
-SKEWED, DISTINCT = 1000, 2000
-
-
-def pair(source, target, source_value, n):
-    """Choose the keys by the values of vertices, so that all tests share one compiled function."""
-    if source_value < 0:
-        return None
-    key = source * target % 199 - 40
-    if source_value >= DISTINCT:
-        key = source * n + target
-    elif source_value >= SKEWED:
-        key = target if source < 3 else 5
-    return key, (source, target / 3 + source_value)
-
-
-def join(x, y):
-    return x[0] + y[0], max(x[1], y[1])
-
-
-def spread(key, values):
-    """Return the number of values, the smallest value and the key."""
-    low = values[1][0]
-    for value in values[1]:
-        low = min(low, value)
-    return len(values[0]), low, key
 
 
 @pytest.fixture(scope="module")
@@ -56,30 +31,6 @@ def values(graph):
     """Return values from 0 to 6, and -1 for vertices whose edges give no pair."""
     random = np.random.default_rng(4)
     return np.where(random.random(graph.n) < 0.2, -1, random.integers(0, 50, graph.n) / 8)
-
-
-def pairs_of(graph, values):
-    """Return the pairs of all edges, grouped by key with pandas."""
-    sources = np.repeat(np.arange(graph.n), np.diff(graph.offsets.astype(np.int64)))
-    edges = zip(sources.tolist(), graph.targets.tolist(), strict=True)
-    pairs = (pair(u, v, values[u], graph.n) for u, v in edges)
-    rows = [(key, *payload) for key, payload in filter(None, pairs)]
-    return pd.DataFrame(rows, columns=["key", "a", "b"]).groupby("key")
-
-
-def check_combined(rows, groups):
-    expected = groups.agg(a=("a", "sum"), b=("b", "max"))
-    assert (rows.keys == expected.index).all()
-    assert (rows.values[0] == expected.a).all()
-    assert (rows.values[1] == expected.b).all()
-
-
-def check_reduced(rows, groups):
-    expected = groups.agg(a=("a", "count"), b=("b", "min"))
-    assert (rows.keys == expected.index).all()
-    assert (rows.values[0] == expected.a).all()
-    assert (rows.values[1] == expected.b).all()
-    assert (rows.values[2] == rows.keys).all()
 
 
 @pytest.mark.parametrize("more", [0, SKEWED], ids=["spread", "skewed"])
@@ -201,7 +152,6 @@ def _returns_list(source, target):
         ({"combine": None}, "mapreduce: expected combine= or reduce=, found neither"),
         ({"reduce": spread}, "mapreduce: expected combine= or reduce=, found both"),
         ({"owner": "rank"}, 'owner=: expected "hash" or "block", found \'rank\''),
-        ({"on": "cuda:0"}, "MapReduce runs on CPU elements, and the graph is on GPUs"),
         ({"memory": "much"}, "memory=: expected bytes, or a size with a unit"),
         ({"values": [1.0]}, r"values=: expected a number, or an array of shape \(2,\), found shape \(1,\)"),
         ({"values": "a"}, "values=: expected integers or floating-point numbers, found <U1 in str"),

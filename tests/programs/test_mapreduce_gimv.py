@@ -100,7 +100,7 @@ def test_a_graph_without_vertices():
         ({"engine": "hadoop"}, 'engine=: expected "fused" or "mapreduce", found \'hadoop\''),
         (
             {"engine": "mapreduce", "on": "cpu:1,cuda:0"},
-            "MapReduce runs on CPU elements or on GPUs of one rank, and the graph is on CPUs and GPUs",
+            'gimv with engine="mapreduce" runs on CPU elements or on GPUs of one rank, .* on CPUs and GPUs;',
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_the_error_for_a_lost_rank_names_the_command_to_continue(monkeypatch, ca
     world = mpi.MpiWorld.__new__(mpi.MpiWorld)
     world.recovery, world._mpi = recovery, SimpleNamespace(COMM_WORLD=SimpleNamespace(Abort=aborted.append))
     monkeypatch.setattr(mpi.threading, "Timer", lambda *_: SimpleNamespace(start=lambda: None))
-    world._end_without("rank 1 of 2 on node2 has ended; this ends the job")
+    world.end("rank 1 of 2 on node2 has ended; this ends the job")
     more = f"; to continue, run {recovery}" if recovery else ""
     assert capsys.readouterr().err == f"evener: rank 1 of 2 on node2 has ended; this ends the job{more}\n"
     assert aborted == [1]

@@ -142,7 +142,7 @@ def compare_policies(
     found = []
     for name in names:
         shares = edge_shares(weights * machines, share, on_cpu=on_cpu, policy=name)
-        limits = np.array(most_edges(graph, spec.directions, shares, rooms))
+        limits = np.array(most_edges(graph, spec.directions, shares, rooms, ranks.tolist()))
         processors = Processors(shares, np.array(on_cpu), ranks, limits)
         owner, seconds = _timed_owners(name, graph, by_degree, degree, processors, seed)
         counts = count_partitions(graph, spec.directions, owner, degree, len(elements))

@@ -191,7 +191,7 @@ def partition(
     def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
         return owners(
             by_degree, degree, policy=policy, shares=shares, on_cpu=on_cpu, ranks=ranks,
-            most_edges=most_edges(graph, directions, shares, rooms), graph=graph, seed=seed,
+            most_edges=most_edges(graph, directions, shares, rooms, ranks), graph=graph, seed=seed,
         )  # fmt: skip
 
     hint = with_placement_hint(graph, elements, directions=directions) if whole else nullcontext()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,6 +73,11 @@ class Items:
     places: NDArray[np.uint64]
     words: NDArray[np.uint32]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(getattr(self, one.name).nbytes for one in fields(self))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnBlocks:
@@ -105,6 +110,11 @@ class ColumnBlocks:
     columns: int
     taken: NDArray[np.uint32]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(getattr(getattr(self, one.name), "nbytes", 0) for one in fields(self))
+
     def pull(self, element: Element, values: NDArray[np.float32]) -> None:
         """Write sums of the values of each row's neighbours to `partial`."""
         local, rest = self.local, self.remainder
@@ -119,15 +129,16 @@ class ColumnBlocks:
             )
 
 
-def column_blocks_of(partition: Partition, element: Element, elsewhere: int = 0) -> ColumnBlocks | None:
-    """Return the in-edges of a partition in column blocks, which the first call builds.
+def column_blocks_of(
+    partition: Partition, edges: Edges | None, element: Element, elsewhere: int = 0
+) -> ColumnBlocks | None:
+    """Return the in-edges or the out-edges of a partition in column blocks, which the first call builds.
 
     `elsewhere` is the number of mirrors of the partition's vertices on other elements.
 
     Return None on a CPU, for a small graph, or for a graph without hubs. Also return None with edges in host
     memory, or without room for a second copy. Kernels then read the edges row by row.
     """
-    edges = partition.in_
     columns = element.table_columns
     if edges is None or not columns or partition.host_edges or edges.count < MIN_EDGES:
         return None
@@ -135,19 +146,18 @@ def column_blocks_of(partition: Partition, element: Element, elsewhere: int = 0)
         # Another process may have taken the free memory since; the next run tries again.
         with suppress(DeviceOutOfMemory):
             room = spare(partition, element, elsewhere)
-            edges.derived["column_blocks"] = build_column_blocks(partition, element, columns, room)
+            edges.derived["column_blocks"] = build_column_blocks(partition, edges, element, columns, room)
     return edges.derived.get("column_blocks")
 
 
 def build_column_blocks(
-    partition: Partition, element: Element, columns: int, spare: float
+    partition: Partition, edges: Edges, element: Element, columns: int, spare: float
 ) -> ColumnBlocks | None:
-    """Sort a partition's in-edges into blocks of `columns` columns.
+    """Sort a partition's in-edges or out-edges into blocks of `columns` columns.
 
     Return None if most edges are in the remainder, or an item is too long. Also return None if the blocks
     need more than `spare` bytes.
     """
-    edges = cast("Edges", partition.in_)
     tile_row, tile_width = _tiles(edges, element, columns)
     tiles, blocks = len(tile_row), min(-(-len(partition.vertices) // columns), _MAX_BLOCKS)
     uploaded = (element.upload(tile_row), element.upload(tile_width))
@@ -277,5 +287,6 @@ def _places(
 
 def spare(partition: Partition, element: Element, elsewhere: int = 0) -> float:
     """Return the bytes that an element has for a second copy of edges, without the bytes that runs need."""
-    room = element.room_after(partition.nbytes)
+    copies = [edges.derived.get("column_blocks") for edges in partition.directions]
+    room = element.room_after(partition.nbytes + sum(one.nbytes for one in copies if one is not None))
     return math.inf if room is None else room - run_bytes(partition, elsewhere)

@@ -15,7 +15,7 @@ from evener.errors import DeviceOutOfMemory
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -86,17 +86,17 @@ def bytes_excluding_edges(owned: int, mirrors: int, elsewhere: int, edges: int, 
     return int(arrays + state + messages + lookups + edges * _PIECES_BYTES)
 
 
-def window_bytes(partition: Partition, others: Sequence[int]) -> int:
-    """Return an upper bound of the bytes that a GPU keeps for links to partitions on other ranks.
+def window_bytes(mirrors: int, elsewhere: int) -> int:
+    """Return the bytes that a GPU keeps for links to partitions on other ranks.
 
     Parameters
     ----------
-    partition : Partition
-    others : sequence of int
-        The partitions of other ranks, each of which may mirror all owned vertices.
+    mirrors : int
+        Mirrors here of vertices of other ranks.
+    elsewhere : int
+        Mirrors, on other ranks, of the owned vertices.
     """
-    mirrors = int(np.diff(partition.mirror_bounds)[list(others)].sum())
-    return _WINDOW_BYTES * (mirrors + partition.owned * len(others))
+    return _WINDOW_BYTES * (mirrors + elsewhere)
 
 
 def run_bytes(partition: Partition, elsewhere: int) -> int:

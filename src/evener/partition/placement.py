@@ -79,7 +79,8 @@ def place_partitions(
             built = build(p)
             if element.kind != "cpu":
                 check_row_lengths(_longest_row(built), element)
-                promised[memory] += window_bytes(built, others)
+                far_mirrors = int(np.diff(built.mirror_bounds)[others].sum())
+                promised[memory] += window_bytes(far_mirrors, built.owned * len(others))
             own_routes = routes_of(built, numbering)
             tiers = tiers_of(
                 *(built, elsewhere, element),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from evener.partition.footprint import bytes_excluding_edges
+import numpy as np
+
+from evener.partition.footprint import bytes_excluding_edges, window_bytes
 from evener.partition.host_bytes import edge_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from evener.elements import Element
@@ -35,9 +36,15 @@ def all_elements(
 
 
 def most_edges(
-    graph: Graph, directions: str, shares: NDArray[np.float64], rooms: Sequence[int | None]
+    graph: Graph,
+    directions: str,
+    shares: NDArray[np.float64],
+    rooms: Sequence[int | None],
+    ranks: Sequence[int],
 ) -> list[float]:
     """Return the edges that fit each element, if it owns its share of the vertices and mirrors the others.
+
+    `shares`, `rooms` and `ranks` have the share, the room in bytes and the rank of each element.
 
     The edges of a vertex of a directed graph are its in-edges and its out-edges, even if only one direction
     is stored.
@@ -46,8 +53,10 @@ def most_edges(
     edge = edge_bytes(graph, directions) / max(1, graph.m * (1 + graph.directed))
     others = len(shares) - 1
     fitting = []
-    for share, room in zip(shares.tolist(), rooms, strict=True):
+    for share, room, rank in zip(shares.tolist(), rooms, ranks, strict=True):
         owned, edges = round(share * graph.n), round(share * graph.m) * stored
         needed = bytes_excluding_edges(owned, graph.n - owned, owned * others, edges, directions=stored)
+        far = np.asarray(ranks) != rank
+        needed += window_bytes(round(float(shares[far].sum()) * graph.n), owned * int(far.sum()))
         fitting.append(math.inf if room is None else max(0.0, (room - needed) / max(1.0, edge)))
     return fitting

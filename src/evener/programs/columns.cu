@@ -1,8 +1,8 @@
-// GIM-V over edges in column blocks, with values and messages in float32: see kernels/cuda/column_sums.cuh.
-// `finish` ends the iteration; arrays and results are as in programs/kernels_cpu.py.
+// Combined messages in float32, over edges in column blocks: see kernels/cuda/column_sums.cuh. GIM-V and vertex
+// programs use these kernels.
 
 #include "column_sums.cuh"
-#include "operators.cuh"
+#include "combine_all.cuh"
 
 // Writes the combined messages of each local item.
 __global__ void PARALLEL(1024) combine_local_items(
@@ -24,34 +24,23 @@ __global__ void PARALLEL(256) combine_remainders(
     combine_remainder(items, words, message, partial, CombineAll<double>{identity[0]});
 }
 
-// Finish an iteration, given the combined messages of each tile and column block.
-__global__ void PARALLEL(256) finish(
+// Writes the combined messages of each row, given those of each tile and column block. With `again`, `combined`
+// holds messages of other rows, and they are combined too.
+__global__ void PARALLEL(256) combine_tiles(
     Array<const u32> tile_row, Array<const u32> tile_width, Array<const u64> tile_places,
-    Array<const float> partial, Array<const double> identity, Array<const u32> degree,
-    Array<const u32> vertices, u64 n, double total, Array<const float> initial, Array<float> value,
-    Array<float> next_message, Results<u64, double, double> results
+    Array<const float> partial, Array<const double> identity, u32 again, Array<double> combined
 ) {
-    struct alignas(16) Four {
-        float of[4];
-    };
-    Vertices<float, double> own(degree, vertices, n, total, initial);
+    CombineAll<double> combine{identity[0]};
     over_tiles(
-        tile_row, tile_width, tile_places, partial, value.length, CombineAll<double>{identity[0]},
-        [&](u64 v, const double* combined) {
-            Four now = *(const Four*)(value.at + v), next;
+        tile_row, tile_width, tile_places, partial, combined.length, combine,
+        [&](u64 v, const double* all) {
+            double2* place = (double2*)(combined.at + v);
 #pragma unroll
-            for (u32 j = 0; j < 4; j++) {
-                now.of[j] = own.next(v + j, now.of[j], combined[j]);
-                next.of[j] = own.message(v + j, now.of[j]);
+            for (u32 j = 0; j < 2; j++) {
+                double2 before = again ? place[j] : make_double2(combine.nothing, combine.nothing);
+                place[j] = make_double2(combine(before.x, all[2 * j]), combine(before.y, all[2 * j + 1]));
             }
-            *(Four*)(value.at + v) = now;
-            *(Four*)(next_message.at + v) = next;
         },
-        [&](u64 v, double combined) {
-            float now = own.next(v, value[v], combined);
-            value[v] = now;
-            next_message[v] = own.message(v, now);
-        }
+        [&](u64 v, double all) { combined[v] = again ? combine(combined[v], all) : all; }
     );
-    results.sum(own.converged, own.change, own.size);
 }

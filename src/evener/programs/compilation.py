@@ -72,8 +72,8 @@ class Operators(NamedTuple):
 def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kernel:
     """Return the kernel of an iteration; its code is compiled, or loaded, at its first call.
 
-    Its first four arguments, before those of `evener.programs.kernels_cpu`, are for GPUs: the element, its
-    column blocks or None, an array for their partial results, and the number of owned vertices.
+    Its first three arguments, before those of `evener.programs.kernels_cpu`, are for GPUs: the element, its
+    column blocks or None, and the number of owned vertices.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _build(operators: Operators, key: str, cache: KernelCache, *, real: bool, pe
     iterate = make_iterate(np.float64 if real else np.int64, *adapted, per_edge=per_edge)
     iterate._cache = cache  # noqa: SLF001 - Numba has no public way
 
-    def on_cpu(_element: Any, _columns: Any, _partial: Any, _owned: int, *args: Any) -> Any:
+    def on_cpu(_element: Any, _columns: Any, _owned: int, *args: Any) -> Any:
         return iterate(*args)
 
     on_gpu = kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)

@@ -24,10 +24,10 @@ from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError, ConvergenceWarning, DeviceOutOfMemory
-from evener.partition.column_blocks import column_blocks_of
+from evener.errors import ArgumentError, ConvergenceWarning
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
+from evener.programs.columns import message_columns
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
@@ -37,7 +37,7 @@ from evener.programs.compilation import (
 from evener.programs.gimv_fields import run_fields
 from evener.programs.mapreduce.compilation import check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
-from evener.programs.mapreduce.placement import placed
+from evener.programs.mapreduce.placement import placed_for_gimv
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
@@ -219,13 +219,13 @@ def gimv(
     real = first.dtype.kind == "f"
     negative = bool(first.min(initial=0) < 0)
     keeps_initial = any("initial" in one.extra for one in operators)
-    number = Payload("f" if real else "i", single=True)
+    number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
     per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
     run: Engine | Stages
     if engine == "mapreduce":
-        pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, gpus=True)
+        pg = placed_for_gimv(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
         check_ranks("gimv", pg, agreed)
         check_operators(operators, real=real)
         run = Stages(pg, "gimv", progress)
@@ -235,7 +235,9 @@ def gimv(
         pg = ensure_placed(given, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
         check_ranks("gimv", pg, agreed)
         # Column blocks are part of the placement, so they are built before the run begins.
-        columns = _column_blocks(pg, first.dtype, unit, per_edge=per_edge)
+        columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
+        if first.dtype == np.float32 and not per_edge:
+            columns = message_columns(pg, "in_", unit)
         run = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
         facts = {"operators": repr(agreed), "v0": first}
         with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
@@ -293,8 +295,7 @@ def _iterate(
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
     unit = engine.upload_to_all(np.array([identity], "float64" if first.dtype.kind == "f" else "int64"))
-    partial = engine.per_partition(_partial(pg, columns, identity))
-    on_gpus = (engine.element, engine.per_partition(columns), partial, engine.owned)
+    on_gpus = (engine.element, engine.per_partition(columns), engine.owned)
     if per_edge:
         degree, weights = engine.array("uint32"), engine.in_weights
         write_owned(engine, owned, message)
@@ -330,33 +331,6 @@ def _iterate(
             raise_nan("gimv", pg, value, iteration)
         converged = condition.is_met(ready == graph.n, change)
     return message if per_edge else owned, iteration, None if condition.fixed else converged
-
-
-def _column_blocks(
-    pg: PartitionedGraph, dtype: np.dtype[Any], identity: float, *, per_edge: bool
-) -> list[ColumnBlocks | None]:
-    """Return the column blocks of each partition, whose values and messages are float32."""
-    if dtype != np.float32 or per_edge or np.float32(identity) != identity:
-        return [None] * len(pg.partitions)
-    return [
-        column_blocks_of(partition, element, pg.mirrors_of(p))
-        for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
-    ]
-
-
-def _partial(pg: PartitionedGraph, columns: list[ColumnBlocks | None], identity: float) -> list[Any]:
-    """Return arrays for the partial results of column blocks; without room, an element uses rows instead.
-
-    The arrays hold the identity, because kernels also combine the unused places between the results of tiles.
-    """
-    partial: list[Any] = [None] * len(columns)
-    for p, (element, own) in enumerate(zip(pg.elements, columns, strict=True)):
-        if own is not None:
-            try:
-                partial[p] = element.allocate(len(own.partial), np.float32, identity)
-            except DeviceOutOfMemory:
-                columns[p] = None
-    return partial
 
 
 def _unchanged(old: Any, new: Any) -> Any:

@@ -24,12 +24,16 @@ class KernelCache:
     ----------
     key : str
         Identifies the code, as a part of a file name.
+
+    Attributes
+    ----------
+    key : str
     """
 
     def __init__(self, key: str) -> None:
         home = cache_folder()
         self._folder = None if home is None else home / "evener" / "operators"
-        self._key = key
+        self.key = key
         self.cache_path = str(self._folder)
         self._file = IndexDataCacheFile(cache_path=self.cache_path, filename_base=key, source_stamp=None)
 
@@ -38,7 +42,7 @@ class KernelCache:
         """The text that a process gave to `mark_checked`; None if no process has called it."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
-                return (self._folder / f"{self._key}.checked").read_text()
+                return (self._folder / f"{self.key}.checked").read_text()
         return None
 
     def mark_checked(self, found: str = "") -> None:
@@ -46,7 +50,7 @@ class KernelCache:
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                with atomic_write(self._folder / f"{self._key}.checked") as temporary:
+                with atomic_write(self._folder / f"{self.key}.checked") as temporary:
                     temporary.write_text(found)
 
     def load_overload(self, signature: Any, target: Any) -> Any:

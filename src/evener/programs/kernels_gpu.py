@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evener.kernels.kernel import Kernel, LinkedFile
+from evener.programs.columns import ColumnKernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,35 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["FILES", "make_iterate"]
 
-# Kernels over rows, and kernels over column blocks.
-FILES = (f"{__package__}:kernels", f"{__package__}:columns")
+# Kernels over rows, and the kernel that ends an iteration over column blocks.
+FILES = (f"{__package__}:kernels", f"{__package__}:finish")
 
 
 def make_iterate(functions: tuple[LinkedFunction, ...], key: str, *, per_edge: bool) -> Callable[..., Any]:
     """Return a function of an element that does the work of `evener.programs.kernels_cpu`'s kernel."""
-    rows, blocks = (LinkedFile(file, key, functions) for file in FILES)
+    rows, end = (LinkedFile(file, key, functions) for file in FILES)
     begin, gather_messages, gather_values = (
         Kernel(cuda=rows, name=name) for name in ("begin", "gather_messages", "gather_values")
     )
-    local, remainder, finish = (
-        Kernel(cuda=blocks, name=name) for name in ("combine_local_items", "combine_remainders", "finish")
-    )
-
-    def combine(element: Element, columns: ColumnBlocks, identity: Any, message: Any, partial: Any) -> None:
-        own, rest = columns.local, columns.remainder
-        if len(own.width):
-            element.kernel(local)(
-                columns.block_items, own.width, own.starts, own.ends, own.order, own.places, own.words,
-                columns.columns, identity, message, partial, columns.taken,
-            )  # fmt: skip
-        if len(rest.width):
-            element.kernel(remainder)(
-                rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, identity, message,
-                partial,
-            )  # fmt: skip
+    blocks, finish = ColumnKernels(functions, key), Kernel(cuda=end, name="finish")
 
     def iterate(
-        element: Element, columns: ColumnBlocks | None, partial: Any, owned: int, first: bool,  # noqa: FBT001
+        element: Element, columns: ColumnBlocks | None, owned: int, first: bool,  # noqa: FBT001
         offsets: Any, targets: Any, weights: Any, runs: Any, identity: Any, degree: Any, vertices: Any,
         n: int, total: float, initial: Any, message: Any, value: Any, next_message: Any,
     ) -> Any:  # fmt: skip
@@ -59,10 +45,10 @@ def make_iterate(functions: tuple[LinkedFunction, ...], key: str, *, per_edge: b
             return element.kernel(gather_messages)(
                 offsets, targets, runs, identity, *given, total, initial, message, value, next_message
             )
-        combine(element, columns, identity, message, partial)
+        blocks.combine_items(element, columns, identity, message)
         return element.kernel(finish)(
-            columns.tile_row, columns.tile_width, columns.tile_places, partial, identity, *given, total,
-            initial, value, next_message,
+            columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, identity, *given,
+            total, initial, value, next_message,
         )  # fmt: skip
 
     return iterate

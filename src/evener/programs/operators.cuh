@@ -3,11 +3,10 @@
 
 #pragma once
 
-#include "common.cuh"
+#include "combine_all.cuh"
 
 #define OPERATORS(Wide, SUFFIX)                                                                                 \
     extern "C" __device__ Wide combine2_##SUFFIX(Wide m, Wide v, i64 degree, i64 vertex, i64 n);                \
-    extern "C" __device__ Wide combine_all_##SUFFIX(Wide x, Wide y);                                            \
     extern "C" __device__ Wide assign_##SUFFIX(                                                                 \
         Wide old, Wide combined, i64 degree, i64 vertex, i64 n, double total, Wide initial                      \
     );                                                                                                          \
@@ -17,7 +16,6 @@
     __device__ inline Wide combine2(Wide m, Wide v, i64 degree, i64 vertex, i64 n) {                            \
         return combine2_##SUFFIX(m, v, degree, vertex, n);                                                      \
     }                                                                                                           \
-    __device__ inline Wide combine_all(Wide x, Wide y) { return combine_all_##SUFFIX(x, y); }                   \
     __device__ inline Wide assign(                                                                              \
         Wide old, Wide combined, i64 degree, i64 vertex, i64 n, double total, Wide initial                      \
     ) {                                                                                                         \
@@ -31,13 +29,6 @@
 
 OPERATORS(double, float64)
 OPERATORS(i64, int64)
-
-// `combine_all` as a function object, with its identity.
-template <typename Wide> struct CombineAll {
-    Wide nothing;
-    __device__ Wide operator()(Wide x, Wide y) const { return combine_all(x, y); }
-    __device__ Wide pair(Wide x, Wide y) const { return combine_all(x, y); }
-};
 
 // The values of the owned vertices in one iteration, and what decides whether the run stops.
 template <typename Value, typename Wide> struct Vertices {

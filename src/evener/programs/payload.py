@@ -38,6 +38,11 @@ class Payload:
     single: bool
 
     @classmethod
+    def of_number(cls, *, real: bool) -> Payload:
+        """Return the payload of one number."""
+        return cls("f" if real else "i", single=True)
+
+    @classmethod
     def of_type(cls, found: types.Type) -> Payload | None:
         """Return the payload of a Numba type, or None if the type is no payload."""
         single = not isinstance(found, types.BaseTuple)

@@ -4,37 +4,13 @@
 // A record is the local number of a target and a message. A message of 4 bytes is packed with its key into one
 // word, which is sorted as a whole. Longer messages stay in place, and `order` has their positions after a sort.
 
+#include "edge_range.cuh"
 #include "operators.cuh"
 
-// Edges that a block maps together, and sorted records that a warp combines.
-constexpr u32 TILE = 2048, RUN = 1024;
+// Sorted records that a warp combines.
+constexpr u32 RUN = 1024;
 
 // ---- map ---------------------------------------------------------------------------------------------
-
-// The last row that begins at or before edge `e`, among the rows ``low <= row < high``.
-__device__ inline u64 row_of(Array<const u64> offsets, u64 low, u64 high, u64 e) {
-    while (high - low > 1) {
-        u64 middle = (low + high) / 2;
-        if (read(offsets, middle) <= e) low = middle;
-        else high = middle;
-    }
-    return low;
-}
-
-// Call ``emit(e, row)`` for the edges ``begin:end`` and their rows.
-template <typename Emit>
-__device__ inline void over_edges(Array<const u64> offsets, u64 begin, u64 end, Emit emit) {
-    __shared__ u64 low, high;
-    u64 rows = offsets.length - 1;
-    for (u64 tile = begin + (u64)blockIdx.x * TILE; tile < end; tile += (u64)gridDim.x * TILE) {
-        u64 last = least(tile + TILE, end);
-        __syncthreads();
-        if (threadIdx.x == 0) low = row_of(offsets, 0, rows, tile);
-        if (threadIdx.x == WARP) high = row_of(offsets, 0, rows, last - 1) + 1;
-        __syncthreads();
-        for (u64 e = tile + threadIdx.x; e < last; e += blockDim.x) emit(e, row_of(offsets, low, high, e));
-    }
-}
 
 __device__ inline u64 packed(u32 key, float message) { return (u64)key << 32 | __float_as_uint(message); }
 
@@ -45,7 +21,7 @@ __global__ void PARALLEL(256) map_packed(
     Array<const u32> degree, Array<const u32> vertices, u64 n, Array<const Value> value, Array<u64> records
 ) {
     Vertices<Value, Wide> own(degree, vertices, n, 0, value);
-    over_edges(offsets, begin, end, [&](u64 e, u64 u) {
+    over_edges(offsets, 0, offsets.length - 1, begin, end, [&](u64 u, u64 e) {
         records[e - begin] = packed(read_once(targets, e), (float)own.message(u, 1, value[u]));
     });
 }
@@ -57,7 +33,7 @@ __global__ void PARALLEL(256) map_weighted_packed(
     Array<const Value> value, Array<u64> records
 ) {
     Vertices<Value, Wide> own(degree, vertices, n, 0, value);
-    over_edges(offsets, begin, end, [&](u64 e, u64 u) {
+    over_edges(offsets, 0, offsets.length - 1, begin, end, [&](u64 u, u64 e) {
         Wide message = own.message(u, (Wide)read(weights, e), value[u]);
         records[e - begin] = packed(read_once(targets, e), (float)message);
     });
@@ -71,7 +47,7 @@ __global__ void PARALLEL(256) map_apart(
     Array<Value> messages
 ) {
     Vertices<Value, Wide> own(degree, vertices, n, 0, value);
-    over_edges(offsets, begin, end, [&](u64 e, u64 u) {
+    over_edges(offsets, 0, offsets.length - 1, begin, end, [&](u64 u, u64 e) {
         keys[e - begin] = read_once(targets, e);
         messages[e - begin] = (Value)own.message(u, 1, value[u]);
     });
@@ -84,7 +60,7 @@ __global__ void PARALLEL(256) map_weighted_apart(
     Array<const Value> value, Array<u32> keys, Array<Value> messages
 ) {
     Vertices<Value, Wide> own(degree, vertices, n, 0, value);
-    over_edges(offsets, begin, end, [&](u64 e, u64 u) {
+    over_edges(offsets, 0, offsets.length - 1, begin, end, [&](u64 u, u64 e) {
         keys[e - begin] = read_once(targets, e);
         messages[e - begin] = (Value)own.message(u, (Wide)read(weights, e), value[u]);
     });

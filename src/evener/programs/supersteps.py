@@ -32,13 +32,17 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.kernels.kernel import Kernel
+    from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.vertex_kernels_cpu import Shape
 
-__all__ = ["Run", "Supersteps"]
+__all__ = ["Run", "Supersteps", "message_dtypes"]
 
 kernels = KernelFile(__package__, "schedule")
+
+# Share of the edges above which reading all in column blocks is faster than reading some by rows.
+_DENSE_SHARE = 0.5
 
 
 class Run(NamedTuple):
@@ -73,6 +77,8 @@ class Supersteps:
     all_work : bool
         Whether all vertices work in each superstep, active or not, until the condition is met. The graph then
         needs only the edges that bring messages.
+    columns : tuple of list of ColumnBlocks or None
+        The column blocks of each partition's in-edges, and of its out-edges.
     """
 
     def __init__(
@@ -87,12 +93,13 @@ class Supersteps:
         along: tuple[str, ...],
         keeps_messages: bool,
         all_work: bool,
+        columns: tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]],
     ) -> None:
         self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
         self.all_work = all_work
         self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
         wide = shape.message.dtypes
-        dtypes = [one.dtype for one in first.values()] if shape.per_edge else _message_dtypes(first, wide)
+        dtypes = [one.dtype for one in first.values()] if shape.per_edge else message_dtypes(first, wide)
         self.sent = [engine.array(dtype) for dtype in dtypes]
         self.next_sent = [engine.array(dtype) for dtype in dtypes]
         unit = (identity,) if shape.message.single else identity
@@ -100,13 +107,14 @@ class Supersteps:
             engine.upload_to_all(np.array([one], dtype)) for one, dtype in zip(unit, wide, strict=True)
         )
         incoming, outgoing = (
-            _zipped([offsets, targets, weights if shape.per_edge else targets, blocks])
-            for (offsets, targets, blocks), weights in (
-                (engine.in_, engine.in_weights), (engine.out, engine.out_weights)
+            _zipped([offsets, targets, weights if shape.per_edge else targets, blocks, PartitionedArray(own)])
+            for (offsets, targets, blocks), weights, own in zip(
+                (engine.in_, engine.out), (engine.in_weights, engine.out_weights), columns, strict=True
             )
-        )  # fmt: skip
+        )
         # The edges that bring messages, and the edges that carry them away, in each superstep.
-        self.directions = [(outgoing, incoming) if one == "in" else (incoming, outgoing) for one in along]
+        against = "in" if pg.graph.directed else None
+        self.directions = [(outgoing, incoming) if one == against else (incoming, outgoing) for one in along]
         if all_work:
             self.directions = [(near, near) for near, _ in self.directions]
         lengths = self._row_lengths() if keeps_messages else [None] * len(pg.partitions)
@@ -136,8 +144,9 @@ class Supersteps:
         bits, counts = self._first_active(active)
         count = engine.total(counts)
         engine.superstep("send", active=engine.owned)
-        _, _, total, _ = self._step(0, 0.0, bits, bits, everyone=True)
-        iteration, edges, converged, worked = 0, 0, count == 0, None
+        _, _, total, _ = self._step(0, 0.0, bits, bits, everyone=True, dense=False)
+        iteration, edges, read, converged, worked = 0, 0, 0, count == 0, None
+        most = self.pg.graph.m * (2 if self.shape.both else 1)
         while iteration < condition.limit and not converged:
             iteration += 1
             engine.superstep("work", active=counts if iteration == 1 else None, edges=edges)
@@ -145,8 +154,9 @@ class Supersteps:
             worked = None if count == n or self.all_work else self._schedule(iteration, bits)
             next_bits = engine.bits()
             count, change, total, read = self._step(
-                iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None
-            )
+                iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None,
+                dense=worked is None or read > _DENSE_SHARE * most,
+            )  # fmt: skip
             bits, edges = next_bits, edges + int(read)
             if math.isnan(change) or math.isnan(total):
                 self._raise_nan(name, iteration)
@@ -162,12 +172,14 @@ class Supersteps:
         active: PartitionedArray,
         *,
         everyone: bool,
+        dense: bool,
     ) -> tuple[int, float, float, int]:
         engine, (near, far) = self.engine, self._edges(iteration)
         found: tuple[int, float, float, int] = engine.compute(
-            self.kernel, self.scratch, iteration == 0, everyone, near, far, _zipped(self.fields.values()),
-            _zipped(self.sent), _zipped(self.next_sent), self.nothing, self.degree, engine.vertices,
-            self.pg.graph.n, iteration, total, scheduled, active, count_next_active=iteration > 0,
+            self.kernel, self.scratch, dense, iteration == 0, everyone, near, far,
+            _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
+            self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
+            count_next_active=iteration > 0,
         )  # fmt: skip
         return found
 
@@ -194,7 +206,7 @@ class Supersteps:
         scheduled = self.engine.bits()
         near, far = self._edges(iteration)
         for rows in (far, near) if self.shape.both else (far,):
-            offsets, targets, _, blocks = (PartitionedArray(part) for part in zip(*rows, strict=True))
+            offsets, targets, _, blocks, _ = (PartitionedArray(part) for part in zip(*rows, strict=True))
             self.engine.compute(kernels.schedule, offsets, targets, blocks, active, scheduled)
         self.engine.push(scheduled, "or")
         return scheduled
@@ -236,7 +248,7 @@ def _scratch(
     return np.empty((WORKERS, longest), wide)
 
 
-def _message_dtypes(first: Mapping[str, NDArray[Any]], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
+def message_dtypes(first: Mapping[str, NDArray[Any]], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
     """Return the types of messages: float32 for real numbers if no field is float64, else `wide`."""
     given = {str(values.dtype) for values in first.values()}
     short = "float32" in given and "float64" not in given

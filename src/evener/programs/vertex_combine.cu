@@ -11,7 +11,7 @@ constexpr u64 BLOCK_WEIGHTS = 4096, LANE_WEIGHTS = 8;  // if edges have messages
 // messages of other rows, and they are combined too.
 template <u64 FROM_BLOCK, u64 FROM_LANE, typename Wide, typename Gather>
 __device__ inline void combine_rows(
-    Array<const u64> offsets, Array<const u32> blocks, Combine<Wide> combine, u32 everyone, Bits scheduled,
+    Array<const u64> offsets, Array<const u32> blocks, CombineAll<Wide> combine, u32 everyone, Bits scheduled,
     u32 again, Array<Wide> combined, Gather gather
 ) {
     over_rows<FROM_BLOCK, FROM_LANE>(
@@ -33,7 +33,7 @@ __global__ void PARALLEL(1024) combine_messages(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> blocks, Array<const Wide> nothing, u32 everyone,
     Bits scheduled, u32 again, Array<Wide> combined, Array<const Message> message, Shared shared
 ) {
-    Combine<Wide> combine{nothing[0]};
+    CombineAll<Wide> combine{nothing[0]};
     CachedValues<Message> cached(message, combined.length, shared);
     combine_rows<BLOCK_EDGES, LANE_EDGES>(
         offsets, blocks, combine, everyone, scheduled, again, combined,
@@ -50,7 +50,7 @@ __global__ void PARALLEL(256) combine_edges(
     Bits scheduled, u32 again, Array<Wide> combined, Tiered<Weight> weights, Array<const u64> fields,
     Array<const u32> degree, Array<const u32> vertices, u64 n, u64 iteration
 ) {
-    Combine<Wide> combine{nothing[0]};
+    CombineAll<Wide> combine{nothing[0]};
     States<Wide> sent{fields, degree, vertices, n, iteration};
     combine_rows<BLOCK_WEIGHTS, LANE_WEIGHTS>(
         offsets, blocks, combine, everyone, scheduled, again, combined,

@@ -158,8 +158,9 @@ def check_fields(
 def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
     """Return the kernel of a superstep; its code is compiled, or loaded, at its first call.
 
-    Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first one is
-    `scratch`, or `GpuArrays` on a GPU. The rows `near` and `far` include the runs of rows, `blocks`.
+    Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first two are
+    `scratch`, or `GpuArrays` on a GPU, and whether a GPU reads all edges in column blocks. The rows `near`
+    and `far` include the runs of rows, `blocks`, and the column blocks or None.
 
     The functions have been checked by `message_of`.
     """
@@ -184,8 +185,8 @@ def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCac
     step._cache = cache  # noqa: SLF001 - Numba has no public way
 
     def on_cpu(
-        scratch: Any, first: bool, everyone: bool, near: Any, far: Any, fields: Any, sent: Any,  # noqa: FBT001
-        next_sent: Any, nothing: Any, *others: Any,
+        scratch: Any, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
+        fields: Any, sent: Any, next_sent: Any, nothing: Any, *others: Any,
     ) -> Any:  # fmt: skip
         return step(
             first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch, *others

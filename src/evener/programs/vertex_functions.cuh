@@ -5,13 +5,12 @@
 
 #pragma once
 
-#include "common.cuh"
+#include "combine_all.cuh"
 
 #define FIELDS float **floats, double **doubles, i64 **integers, i64 v
 #define PLACE i64 degree, i64 vertex, i64 n, i64 iteration
 #define FUNCTIONS(Wide, SUFFIX)                                                                                 \
     extern "C" __device__ Wide send_##SUFFIX(FIELDS, double real_weight, i64 weight, PLACE);                    \
-    extern "C" __device__ Wide combine_##SUFFIX(Wide a, Wide b);                                                \
     extern "C" __device__ i64 apply_##SUFFIX(FIELDS, Wide message, PLACE, double total, double* change);        \
     template <> struct Functions<Wide> {                                                                        \
         __device__ static Wide send(FIELDS, double real_weight, i64 weight, PLACE) {                            \
@@ -19,7 +18,6 @@
                 floats, doubles, integers, v, real_weight, weight, degree, vertex, n, iteration                 \
             );                                                                                                  \
         }                                                                                                       \
-        __device__ static Wide combine(Wide a, Wide b) { return combine_##SUFFIX(a, b); }                       \
         __device__ static i64 apply(FIELDS, Wide message, PLACE, double total, double* change) {                \
             return apply_##SUFFIX(                                                                              \
                 floats, doubles, integers, v, message, degree, vertex, n, iteration, total, change              \
@@ -31,12 +29,6 @@ template <typename Wide> struct Functions;
 FUNCTIONS(double, float64)
 FUNCTIONS(i64, int64)
 extern "C" __device__ double aggregate(FIELDS, PLACE);
-
-// `combine` as a function object, with its identity.
-template <typename Wide> struct Combine {
-    Wide nothing;
-    __device__ Wide operator()(Wide a, Wide b) const { return Functions<Wide>::combine(a, b); }
-};
 
 // The states of vertices. `fields` has the address of each field.
 template <typename Wide> struct States {

@@ -17,7 +17,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import is_set
-from evener.kernels.cpu.jit import inline_step, uncached_parallel
+from evener.kernels.cpu.jit import inline_step, uncached_parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
     per_edge, both, timed = shape.per_edge, shape.both, shape.timed
     load_message, store_message = shape.message.load, shape.message.store
 
-    @inline_step
+    @vertex_step
     def work(v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total, active):
         own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
         old = load(fields, v)
@@ -164,13 +164,13 @@ def _message_of(functions, shape):
     wide_weight = np.float64 if shape.real_weights else np.int64
     if not shape.per_edge:
 
-        @inline_step
+        @vertex_step
         def message(e, row, sent, degree, vertices, n, iteration):  # noqa: ARG001 - as below
             return load_message(sent, row[1][e])
 
         return message
 
-    @inline_step
+    @vertex_step
     def message(e, row, sent, degree, vertices, n, iteration):
         u = np.uint64(row[1][e])
         state, weight = load(sent, u), wide_weight(row[2][e])
@@ -184,13 +184,13 @@ def _combined(functions, shape):
     cast = shape.message.cast
     both = shape.both
 
-    @inline_step
+    @vertex_step
     def over_row(all_, v, row, sent, degree, vertices, n, iteration):
         for e in range(row[0][v], row[0][v + _ONE]):
             all_ = cast(combine(all_, message(e, row, sent, degree, vertices, n, iteration)))
         return all_
 
-    @inline_step
+    @vertex_step
     def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):  # noqa: ARG001
         all_ = over_row(nothing, v, near, sent, degree, vertices, n, iteration)
         if both:
@@ -204,14 +204,14 @@ def _most_frequent(functions, shape):
     message = _message_of(functions, shape)
     both = shape.both
 
-    @inline_step
+    @vertex_step
     def over_row(count, v, row, sent, buffer, degree, vertices, n, iteration):
         for e in range(row[0][v], row[0][v + _ONE]):
             buffer[count] = message(e, row, sent, degree, vertices, n, iteration)
             count += 1
         return count
 
-    @inline_step
+    @vertex_step
     def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):
         count = over_row(0, v, near, sent, buffer, degree, vertices, n, iteration)
         if both:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
+from evener.programs.columns import ColumnKernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,14 +98,17 @@ class GpuStep:
     Attributes
     ----------
     files : tuple of LinkedFile
-        The kernels that combine messages, and the kernel that applies them.
+        The kernels that combine messages by rows, the kernel that applies them, and the kernels that combine
+        floating-point messages in column blocks.
     """
 
     def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
-        combines = any(one.name.startswith("combine") for one in functions)
-        gather, apply = self.files = tuple(
+        combines = any(one.name.startswith("combine_all") for one in functions)
+        gather, apply = (
             LinkedFile(file, key, functions) for file in (COMBINE if combines else FREQUENT, APPLY)
         )
+        self._columns = ColumnKernels(functions, key)
+        self.files = (gather, apply, self._columns.file)
         self._shape, self._gather = shape, self._combine if combines else self._find_most_frequent
         self._apply = Kernel(cuda=apply, name="apply_messages")
         self._messages, self._edges, self._few, self._many = (
@@ -113,15 +117,15 @@ class GpuStep:
         )
 
     def __call__(
-        self, own: GpuArrays, first: bool, everyone: bool, near: Any, far: Any, fields: Any,  # noqa: FBT001
-        sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int, iteration: int,
-        total: float, scheduled: Any, active: Any,
+        self, own: GpuArrays, dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
+        fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int,
+        iteration: int, total: float, scheduled: Any, active: Any,
     ) -> Any:  # fmt: skip
-        """Launch the kernels of a superstep."""
+        """Launch the kernels of a superstep. If `dense`, they read all edges in column blocks, if built."""
         shape, place = self._shape, (degree, vertices, n, iteration)
         if not first:
             states = own.addresses(sent if shape.per_edge else fields)
-            self._gather(own, near, far, nothing[0], (everyone, scheduled), sent[0], states, place)
+            self._gather(own, near, far, nothing[0], dense, (everyone, scheduled), sent[0], states, place)
         result = own.element.kernel(self._apply)(
             first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
             own.combined, own.addresses(fields), *place, total, sent[0], next_sent[0], active,
@@ -132,20 +136,22 @@ class GpuStep:
         return result
 
     def _combine(
-        self, own: GpuArrays, near: Any, far: Any, nothing: Any, works: Any, message: Any, states: Any,
-        place: Any,
+        self, own: GpuArrays, near: Any, far: Any, nothing: Any, dense: bool, works: Any,  # noqa: FBT001
+        message: Any, states: Any, place: Any,
     ) -> None:  # fmt: skip
         for again, rows in enumerate((near, far) if self._shape.both else (near,)):
-            offsets, targets, weights, blocks = rows
+            offsets, targets, weights, blocks, columns = rows
             given = (offsets, targets, blocks, nothing, *works, again, own.combined)
             if self._shape.per_edge:
                 own.element.kernel(self._edges)(*given, weights, states, *place)
+            elif dense and columns is not None:
+                self._columns.combine_rows(own.element, columns, nothing, message, again, own.combined)
             else:
                 own.element.kernel(self._messages)(*given, message)
 
     def _find_most_frequent(
-        self, own: GpuArrays, near: Any, far: Any, nothing: Any, works: Any, message: Any, states: Any,
-        place: Any,
+        self, own: GpuArrays, near: Any, far: Any, nothing: Any, _dense: bool, works: Any,  # noqa: FBT001
+        message: Any, states: Any, place: Any,
     ) -> None:  # fmt: skip
         shape, many = self._shape, own.element.kernel(self._many)
         given = (
@@ -168,7 +174,7 @@ class GpuStep:
 def linked_functions(
     program: ProgramFunctions, adapted: Functions, state: Any, apart: Any, shape: Shape
 ) -> tuple[LinkedFunction, ...]:
-    """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh.
+    """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh, combine_all.cuh.
 
     Parameters
     ----------
@@ -219,5 +225,5 @@ def linked_functions(
     ]
     if program.combine is not None:
         python, explain = program.combine.adapter(()), program.combine.explain
-        functions.append(LinkedFunction(f"combine_{wide}", python, wide, (wide, wide), explain))
+        functions.append(LinkedFunction(f"combine_all_{wide}", python, wide, (wide, wide), explain))
     return tuple(functions)

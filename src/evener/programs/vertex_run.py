@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.algorithms.arguments import ensure_placed, graph_of
 from evener.engine.engine import Engine
+from evener.programs.columns import message_columns
 from evener.programs.steps import check_ranks
-from evener.programs.supersteps import Supersteps
+from evener.programs.supersteps import Supersteps, message_dtypes
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
 
@@ -16,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Literal
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from evener.algorithms.spec import AlgorithmSpec
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
+    from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
@@ -82,12 +85,36 @@ def run_functions(
     pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     types = [str(one.dtype) for one in first.values()]
     check_ranks(spec.name, pg, (functions.key, condition, identity, along, types))
+    # Column blocks are part of the placement, so they are built before the run begins.
+    columns = _columns(pg, functions, shape, first, identity, along)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
     supersteps = Supersteps(
         engine, pg, kernel, shape, first=first, identity=identity, along=along,
-        keeps_messages=functions.combine is None, all_work=all_work,
+        keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
     )  # fmt: skip
     return supersteps.run(active, condition, spec.name)
+
+
+def _columns(
+    pg: PartitionedGraph,
+    functions: ProgramFunctions,
+    shape: Shape,
+    first: dict[str, NDArray[Any]],
+    identity: Any,
+    along: tuple[str, ...],
+) -> tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]]:
+    """Return the column blocks in which GPUs read float32 messages: of in-edges, and of out-edges."""
+    rows: list[ColumnBlocks | None] = [None] * len(pg.partitions)
+    float32 = message_dtypes(first, shape.message.dtypes) == [np.float32]
+    if functions.combine is None or shape.per_edge or not float32:
+        return rows, rows
+    directed = pg.graph.directed
+    reads_in = shape.both or not directed or "out" in along
+    reads_out = shape.both or (directed and "in" in along)
+    return (
+        message_columns(pg, "in_", identity) if reads_in else rows,
+        message_columns(pg, "out", identity) if reads_out else rows,
+    )
 
 
 def weights_are_real(graph: Graph) -> bool:

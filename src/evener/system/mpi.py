@@ -141,7 +141,7 @@ class MpiWorld:
                     f"{version} on rank {rank}; install one version on all machines"
                 )
                 raise MpiError(msg)
-        self._lifeline = Lifeline(self, self._end_without)
+        self._lifeline = Lifeline(self, self.end)
 
     def allreduce(self, value: Any, operation: str) -> Any:
         """Return the values of all ranks, reduced."""
@@ -227,8 +227,8 @@ class MpiWorld:
             self._lifeline.leave()
             self._mpi.COMM_WORLD.Abort(report.status)
 
-    def _end_without(self, sentence: str) -> None:
-        """End this job because of the loss of another rank."""
+    def end(self, sentence: str) -> None:
+        """End all ranks, also if other threads wait for lost ranks."""
         recovery = f"; to continue, run {self.recovery}" if self.recovery else ""
         print(f"evener: {sentence}{recovery}", file=sys.stderr, flush=True)  # noqa: T201 - the end of the program
         threading.Timer(_ABORTING, os._exit, (1,)).start()  # an abort may wait for the lost rank

@@ -112,6 +112,10 @@ class World(Protocol):
         """Wait until posted arrays may change, and expected arrays have arrived."""
         ...
 
+    def end(self, sentence: str) -> None:
+        """End all ranks, with a sentence about the failure. Any thread may call this."""
+        ...
+
 
 class SingleProcess:
     """The world of a single process. Every operation returns at once."""
@@ -148,6 +152,10 @@ class SingleProcess:
 
     def wait(self, messages: list[Any]) -> None:
         """Do nothing."""
+
+    def end(self, sentence: str) -> None:
+        """Raise an error: there is no other rank."""
+        raise NotImplementedError
 
 
 _SINGLE_PROCESS = SingleProcess()

@@ -132,6 +132,9 @@ class _Rank:
     def barrier(self) -> None:
         self._meeting.exchange(self.rank, "barrier", None)
 
+    def end(self, sentence: str) -> None:
+        self._meeting.fail(self.rank, RankError(sentence))
+
 
 class _Meeting:
     """Synchronize the collective operations of all ranks.

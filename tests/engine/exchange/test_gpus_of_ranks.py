@@ -57,6 +57,20 @@ def test_several_elements_of_several_ranks(monkeypatch, truths, transport):
     run_ranks(3, run)
 
 
+def test_a_lost_connection_of_nccl_ends_all_ranks(monkeypatch, truths):
+    """All ranks wait for each other, and a thread notices the error."""
+    monkeypatch.setenv(VARIABLE, "nccl")
+    monkeypatch.setattr(NCCL, "_QUESTION_SECONDS", 0.01)
+
+    def run(world):
+        ev.bfs(ev.partition(truths[0].graph, "gpu:0"), source=truths[0].source)
+        NCCL._library().lost = True
+        world.wait([world.expect(1 - world.rank, 999, np.empty(8, np.uint8))])
+
+    with pytest.raises(ranks.RankError, match=r"NCCL failed on rank [01] of 2 \(NCCL_ERROR_REMOTE_ERROR\)"):
+        run_ranks(2, run)
+
+
 @pytest.mark.parametrize("transport", ["ipc", "nccl"])
 def test_ranks_that_only_send_or_only_receive(monkeypatch, transport):
     """All edges lead from one partition to the other, so one rank has all mirrors."""

@@ -158,7 +158,9 @@ def pagerank(
     dtype = rank_dtype(tolerance) if dtype is None else dtype
     # Column blocks and strengths are part of the placement, so they are built before the run begins.
     columns = [
-        column_blocks_of(partition, element, pg.mirrors_of(p)) if dtype == "float32" and not weights else None
+        column_blocks_of(partition, partition.in_, element, pg.mirrors_of(p))
+        if dtype == "float32" and not weights
+        else None
         for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
     strength = placed_strength(pg) if weights else None

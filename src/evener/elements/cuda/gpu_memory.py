@@ -40,7 +40,7 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
 
 
 class GpuMemory:
-    """The part of a `CudaElement` that implements the protocol `Memory`, and sorts arrays."""
+    """The part of a `CudaElement` that implements the protocol `Memory`, and sorts and adds arrays."""
 
     index: int
     scratch: Scratch
@@ -198,7 +198,19 @@ class GpuMemory:
 
     def argsort(self, keys: Any) -> Any:
         """Return the positions (uint64) of the values in stable ascending order."""
+        if not len(keys):
+            return self.allocate(0, np.uint64)
         return self._sort(partial(self._cupy.argsort, keys), 4 * keys.nbytes).view(np.uint64)
+
+    def positions(self, flags: Any) -> Any:
+        """Return the positions (uint64) of the values that are not zero."""
+        with self._guarded("searching", 8 * len(flags)):
+            return self._cupy.flatnonzero(flags).view(np.uint64)
+
+    def running_sum(self, values: Any) -> Any:
+        """Return the sum of the values up to each position."""
+        with self._guarded("adding", values.nbytes):
+            return self._cupy.cumsum(values, dtype=values.dtype)
 
     def _sort(self, sort: Callable[[], Any], nbytes: int) -> Any:
         with self._guarded("sorting", nbytes):

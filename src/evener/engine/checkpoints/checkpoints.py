@@ -17,6 +17,7 @@ import numpy as np
 from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of, json_value
 from evener.engine.checkpoints.folder import CheckpointFolder, Manifest, Shard, shard_name
 from evener.engine.checkpoints.request import Checkpoint
+from evener.engine.checkpoints.shards import ShardWriter
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
 from evener.errors import ArgumentError, EvenerError, FileError, FormatError, MpiError
 from evener.graph.checks import type_name
@@ -166,9 +167,8 @@ class _WrittenCheckpoints(Checkpoints):
         self._steps, self._last_step, self._last_time = -1, 0, perf_counter()
         self._writing: _Writing | None = None
         self._committing: Future[None] | None = None
-        # The generations of this run with all shards, and two files of this rank's vertices for them in turn.
-        self._complete = 0
-        self._vertices: list[tuple[str, int]] = []
+        self._shards = ShardWriter(self._folder, self._world.rank, pg.owned_vertices())
+        self._complete = 0  # generations of this run with all shards
         self._warned = False
         on_all_ranks(self._world, self._create)
         on_all_ranks(self._world, self._check_folder)
@@ -292,37 +292,30 @@ class _WrittenCheckpoints(Checkpoints):
         self.restored = False
         self._steps += 1
         due = self._checkpoint.is_due(self._steps - self._last_step, perf_counter() - self._last_time)
-        outcomes, due_on = zip(*self._world.allgather((self._outcome(), due)), strict=True)
+        facts = self._world.allgather((self._outcome(), due, self._folder.oldest_kept))
+        outcomes, due_on, oldest_kept = zip(*facts, strict=True)
         self._finish(outcomes)
         if due_on[0]:
             self._finish_now()
-            self._begin(arrays, scalars)
+            self._begin(arrays, scalars, oldest_kept[0])
         return scalars
 
-    def _begin(self, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...]) -> None:
+    def _begin(self, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...], oldest_kept: int) -> None:
         """Copy the state, and let a thread write the copy."""
         seconds = self._engine.recorder.seconds
         manifest = Manifest(self._run, self._steps, seconds, list(scalars), _layout(arrays), [])
         shard: Future[Shard] = Future()
         try:
             copies = [part for array in arrays.values() for part in values_of(self._engine, array)]
-            shard = self._threads.submit(self._write, self._generation, copies)
+            turn = self._complete % 2
+            shard = self._threads.submit(
+                self._shards.write, self._generation, copies, turn=turn, oldest_kept=oldest_kept
+            )
         except MemoryError as error:
             shard.set_exception(error)
         self._writing = _Writing(self._generation, manifest, shard)
         self._generation += 1
         self._last_step, self._last_time = self._steps, perf_counter()
-
-    def _write(self, generation: int, copies: list[NDArray[Any]]) -> Shard:
-        """Write the shard of this rank, in a thread."""
-        rank, vertices = self._world.rank, self._pg.owned_vertices()
-        turn = self._complete % 2
-        if len(self._vertices) == turn:
-            name = shard_name(generation, rank, "vertices")
-            self._vertices.append((name, self._folder.write(name, vertices)))
-        name = shard_name(generation, rank, "state")
-        checksum = self._folder.write(name, copies)
-        return Shard(name, checksum, *self._vertices[turn], sum(map(len, vertices)))
 
     def _outcome(self) -> Shard | str | None:
         """Return the shard that this rank has written, or its error; None if there is none yet."""
@@ -389,6 +382,8 @@ class _WrittenCheckpoints(Checkpoints):
             if kind is None:
                 self._finish_now()
                 self._finish_commit()
+                if self._world.rank == 0:
+                    self._folder.remove_unused(self._generation)
 
 
 def _layout(arrays: Mapping[str, StateArray]) -> list[list[str]]:

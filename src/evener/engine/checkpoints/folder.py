@@ -6,6 +6,9 @@ A generation is a checkpoint with a number. Its files in the folder are:
 - ``00000003.00001.vertices``: the global numbers of these vertices. A run writes two such files for each
   rank, and its generations name them in turn, so that a damaged file spoils one generation only.
 - ``00000007.json``: the manifest, with the checksums of the other files and of itself. It is renamed last.
+
+A rank renames and overwrites its shard of a generation that is no longer kept, because a new file costs
+several times the processor time of an overwritten file.
 """
 
 from __future__ import annotations
@@ -35,10 +38,12 @@ _FORMAT, _VERSION = "evener checkpoint", 1
 _NAME = re.compile(r"(?P<generation>\d{8})\.(?:json|\d{5,}\.(?:state|vertices))")
 # Valid generations that the folder keeps.
 _KEPT = 2
+# Words in a row of the matrix whose sums are a checksum.
+_ROW_WORDS = 512
 
 
 class Shard(NamedTuple):
-    """The files of one rank: their names and CRC-32, and the number of vertices."""
+    """The files of one rank: their names and checksums, and the number of vertices."""
 
     state: str
     state_checksum: int
@@ -83,14 +88,16 @@ class CheckpointFolder:
     Attributes
     ----------
     first : int
-        The first generation of this run. Its files of vertices stay.
+        The first generation of this run.
+    oldest_kept : int
+        The older of the two valid generations that are kept; 0 if there are fewer. Rank 0 knows it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.first = 0
-        # The files of the valid generations to keep, oldest first; rank 0 knows them.
-        self._kept: list[set[str]] = []
+        self.first = self.oldest_kept = 0
+        # The valid generations to keep, oldest first, and their files; rank 0 knows them.
+        self._kept: list[tuple[int, set[str]]] = []
 
     def generations(self) -> list[int]:
         """Return the numbers of all manifests, newest first."""
@@ -128,7 +135,7 @@ class CheckpointFolder:
         return manifest._replace(shards=[Shard(*shard) for shard in manifest.shards])
 
     def commit(self, generation: int, manifest: Manifest) -> None:
-        """Make a generation valid, and remove all files except those of the last valid generations.
+        """Make a generation valid, and remove manifests that are not kept and unused files of earlier runs.
 
         Raises
         ------
@@ -140,43 +147,49 @@ class CheckpointFolder:
         with atomic_write(self.path / _manifest_name(generation)) as temporary:
             temporary.write_bytes(text + _end_of(text))
         self.keep(generation, manifest)
-        # Manifests first, so that no manifest names a file that was removed.
-        for name in sorted(self._names(), key=lambda name: not name.endswith(".json")):
-            kept = any(name in names for names in self._kept)
-            written_once = name.endswith(".vertices") and _generation(name) >= self.first
-            if _generation(name) <= generation and not kept and not written_once:
-                with suppress(OSError):
-                    (self.path / name).unlink()
+        self.remove_unused(self.first)
 
     def keep(self, generation: int, manifest: Manifest) -> None:
         """Keep the files of a valid generation until two newer ones are valid."""
         names = {name for shard in manifest.shards for name in (shard.state, shard.vertices)}
-        self._kept = [*self._kept, {_manifest_name(generation), *names}][-_KEPT:]
+        self._kept = [*self._kept, (generation, {_manifest_name(generation), *names})][-_KEPT:]
+        self.oldest_kept = self._kept[0][0] if len(self._kept) == _KEPT else 0
+
+    def remove_unused(self, before: int) -> None:
+        """Remove manifests, and other files of generations before `before`, unless they are kept."""
+        # Manifests first, so that no manifest names a file that was removed.
+        for name in sorted(self._names(), key=lambda name: not name.endswith(".json")):
+            kept = any(name in names for _, names in self._kept)
+            if not kept and (name.endswith(".json") or _generation(name) < before):
+                with suppress(OSError):
+                    (self.path / name).unlink()
 
     # ---- shards -----------------------------------------------------------------------------------
 
-    def write(self, name: str, arrays: Sequence[NDArray[Any]]) -> int:
-        """Write arrays to a new file, flush it to the disk, and return its checksum.
+    def write(self, name: str, arrays: Sequence[NDArray[Any]], *, over: str | None = None) -> int:
+        """Write arrays to a file, flush it to the disk, and return its checksum.
+
+        The file is new, or the file `over`, which is renamed and overwritten.
 
         Raises
         ------
         OSError
             If the file cannot be written. Then it is removed.
         """
-        path, checksum = self.path / name, 0
+        path = self.path / name
         try:
-            with path.open("wb") as stream:
+            if over is not None:
+                (self.path / over).rename(path)
+            with path.open("wb" if over is None else "r+b") as stream:
                 for array in arrays:
-                    content = array.view(np.uint8).data
-                    stream.write(content)
-                    checksum = zlib.crc32(content, checksum)
-                stream.flush()
+                    stream.write(array.view(np.uint8).data)
+                stream.truncate()
                 os.fsync(stream.fileno())
         except OSError:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
             raise
-        return checksum
+        return _checksum(arrays)
 
     def read(self, name: str, dtypes: Sequence[str], length: int, checksum: int) -> list[NDArray[Any]]:
         """Return the arrays of a file: one of this length for each dtype.
@@ -195,9 +208,9 @@ class CheckpointFolder:
             content = np.fromfile(path, np.uint8)
         except OSError as error:
             raise FormatError(f"cannot be read: {(error.strerror or '').lower()}", path=path) from error
-        if zlib.crc32(content.data) != checksum:
-            raise FormatError("the file is damaged: its checksum does not match", path=path)
         parts = np.split(content, np.cumsum(sizes)[:-1])
+        if _checksum(parts) != checksum:
+            raise FormatError("the file is damaged: its checksum does not match", path=path)
         return [part.view(dtype) for part, dtype in zip(parts, dtypes, strict=True)]
 
 
@@ -212,6 +225,25 @@ def _manifest_name(generation: int) -> str:
 
 def _generation(name: str) -> int:
     return int(name[:8])
+
+
+def _checksum(arrays: Sequence[NDArray[Any]]) -> int:
+    """Return a checksum of the bytes of arrays, in a sixth of the time of their CRC-32.
+
+    The bytes are a matrix of 64-bit words. The checksum is the CRC-32 of the sums of its rows and its columns
+    and of the bytes that do not fill a row.
+    """
+    checksum, columns, rest = 0, np.zeros(_ROW_WORDS, np.uint64), np.empty(0, np.uint8)
+    for array in arrays:
+        content = array.view(np.uint8)
+        head = content[: -len(rest) % columns.nbytes]  # completes the row that the last array began
+        for part in (np.concatenate([rest, head]), content[len(head) :]):
+            if len(part):
+                rows, rest = np.split(part, [len(part) - len(part) % columns.nbytes])
+                matrix = rows.view(np.uint64).reshape(-1, _ROW_WORDS)
+                columns += matrix.sum(axis=0)
+                checksum = zlib.crc32(matrix.sum(axis=1).data, checksum)
+    return zlib.crc32(rest.data, zlib.crc32(columns.data, checksum))
 
 
 def _end_of(text: bytes) -> bytes:

@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["Header", "read_header", "write_array", "write_bytes"]
 
 
-# Errors of NumPy on a damaged header.
-_DAMAGED = (ValueError, TypeError, SyntaxError, EOFError, MemoryError, RecursionError, tokenize.TokenError)
+# Errors of NumPy on a damaged header. Python 3.12 raises SystemError for a null byte in it.
+_DAMAGED = (
+    EOFError,
+    MemoryError,
+    RecursionError,
+    SyntaxError,
+    SystemError,
+    TypeError,
+    ValueError,
+    tokenize.TokenError,
+)
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:

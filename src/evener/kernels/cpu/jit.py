@@ -1,4 +1,4 @@
-"""Decorators that compile CPU kernels, `parallel` and `serial`, and functions they call, `inline_step`."""
+"""Decorators that compile CPU kernels, `parallel` and `serial`, and functions that kernels call."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ __all__ = [
     "parallel",
     "serial",
     "uncached_parallel",
+    "vertex_step",
 ]
 
 check_address_space(numba.config.NUMBA_NUM_THREADS)
@@ -116,9 +117,11 @@ def _locked(kernel):
 # Compile a kernel that runs on one thread.
 serial = njit(**OPTIONS, cache=CACHE, no_cfunc_wrapper=True)
 
-_step = njit(
-    **OPTIONS, inline="never", no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=StepCompiler
-)
+_STEP = {
+    "inline": "never", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": StepCompiler
+}  # fmt: skip
+_step = njit(**OPTIONS, **_STEP)
+_vertex_step = njit(**OPTIONS, **_STEP, forceinline=True)
 
 
 def inline_step(function):
@@ -126,6 +129,18 @@ def inline_step(function):
 
     The body of a parallel loop is such a function: Numba's parallel passes are slow on large bodies.
     """
-    function.dispatcher = _step(function)  # Numba's type does not keep the dispatcher
+    return _called_by_kernels(function, _step)
+
+
+def vertex_step(function):
+    """Compile a function that kernels call for each vertex or edge.
+
+    LLVM inlines it even if it is large, because passing a dozen arrays takes longer than a short row.
+    """
+    return _called_by_kernels(function, _vertex_step)
+
+
+def _called_by_kernels(function, compiler):
+    function.dispatcher = compiler(function)  # Numba's type does not keep the dispatcher
     function._numba_type_ = function.dispatcher._numba_type_
     return function

@@ -1,35 +1,9 @@
 // Partition a graph on a GPU: degree order, bounds of rows, and sorted rows in local numbers.
 
-#include "common.cuh"
+#include "edge_range.cuh"
 
-// Edges of a tile: a block finds the rows of a tile once, and then the row of each edge among them.
-constexpr u64 TILE = 2048;
 // States of a vertex for a partition, as in kernels/cpu/partition.py.
 constexpr u8 NOT_NEEDED = 0, NEEDED = 1, OWN = 2;
-
-// The last row in ``low:high`` that begins at or before edge `e`.
-__device__ inline u64 row_of(Array<const u64> offsets, u64 low, u64 high, u64 e) {
-    while (high - low > 1) {
-        u64 middle = (low + high) / 2;
-        if (offsets[middle] <= e) low = middle;
-        else high = middle;
-    }
-    return low;
-}
-
-// Call ``visit(row, e)`` for the edges ``begin:end`` of the rows ``first:last``, with consecutive threads on
-// consecutive edges. All threads of the grid call it.
-template <typename Visit>
-__device__ inline void over_edges(
-    Array<const u64> offsets, u64 first, u64 last, u64 begin, u64 end, Visit visit
-) {
-    for (u64 from = begin + blockIdx.x * TILE; from < end; from += gridDim.x * TILE) {
-        u64 to = least(from + TILE, end);
-        u64 low = row_of(offsets, first, last, from);
-        u64 high = row_of(offsets, low, last, to - 1) + 1;
-        for (u64 e = from + threadIdx.x; e < to; e += blockDim.x) visit(row_of(offsets, low, high, e), e);
-    }
-}
 
 // Adds the length of each row to `degree`.
 __global__ void PARALLEL(256) add_degrees(Array<const u64> offsets, Array<u32> degree) {

@@ -20,6 +20,7 @@ from evener.programs.compilation import (
     source_key,
 )
 from evener.programs.mapreduce.assign_cpu import make_assign
+from evener.programs.mapreduce.functions_gpu import linked_combine, linked_map, linked_reduce
 from evener.programs.mapreduce.map_cpu import make_emit, make_map
 from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
 from evener.programs.operators import type_text
@@ -28,6 +29,7 @@ from evener.programs.payload import Payload, check_combined, described
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from evener.kernels.kernel import LinkedFile
     from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
 
@@ -51,9 +53,20 @@ _FOLDER = "mapreduce"
 
 
 class UserKernel(NamedTuple):
-    """A kernel with a user's function, and the payload that the function returns."""
+    """A kernel with a user's function.
+
+    Attributes
+    ----------
+    kernel : compiled function
+        The kernel for CPUs.
+    file : LinkedFile
+        The kernels for GPUs.
+    payload : Payload
+        What the function returns.
+    """
 
     kernel: Any
+    file: LinkedFile
     payload: Payload
 
 
@@ -102,27 +115,33 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
             reads_value="source_value" in function.extra,
             reads_target="target_value" in function.extra,
         )
-        return UserKernel(_kept(kernel, cache), payload)
+        file = linked_map(
+            function, payload, cache.key, MAP_PARAMETERS, weight=weight or np.int64, value=value
+        )
+        return UserKernel(_kept(kernel, cache), file, payload)
 
     return _cached("map_cpu.py", function, f"{weight} {value}", build)
 
 
-def message_kernel(combine2: Operator, *, real: bool, weighted: bool) -> UserKernel:
+def message_kernel(combine2: Operator, *, real: bool, weighted: bool) -> Any:
     """Return the kernel of the map stage of GIM-V: the message of the source for the target of each edge."""
     wide: Any = np.float64 if real else np.int64
 
-    def build(cache: KernelCache) -> UserKernel:
+    def build(cache: KernelCache) -> Any:
         emit = make_emit(wide, combine2.adapted(MESSAGE_PARAMETERS))
-        payload = Payload("f" if real else "i", single=True)
         kernel = make_map(
-            emit, payload, weight=np.float64 if weighted else None, reads_value=True, reads_target=False
+            emit,
+            Payload.of_number(real=real),
+            weight=np.float64 if weighted else None,
+            reads_value=True,
+            reads_target=False,
         )
-        return UserKernel(_kept(kernel, cache), payload)
+        return _kept(kernel, cache)
 
     return _cached("map_cpu.py", combine2, f"message {real} {weighted}", build)
 
 
-def combine_kernel(function: Operator, payload: Payload, *, checked: bool = False) -> Any:
+def combine_kernel(function: Operator, payload: Payload, *, checked: bool = False) -> UserKernel:
     """Return the kernel that joins payloads two at a time.
 
     Parameters
@@ -138,13 +157,14 @@ def combine_kernel(function: Operator, payload: Payload, *, checked: bool = Fals
         If the function cannot be compiled, returns another payload, or is not associative and commutative.
     """
 
-    def build(cache: KernelCache) -> Any:
+    def build(cache: KernelCache) -> UserKernel:
         if not checked:
             if cache.checked is None:
                 check_combined(function, payload, "map")
                 cache.mark_checked()
             check_order(function.name, function.python, random_triples(payload))
-        return _kept(make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1), cache)
+        kernel = make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1)
+        return UserKernel(_kept(kernel, cache), linked_combine(function, payload, cache.key), payload)
 
     return _cached("reduce_cpu.py", function, f"combine {payload} {checked}", build)
 
@@ -161,7 +181,8 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
     def build(cache: KernelCache) -> UserKernel:
         result = described(cache, lambda: _reduced_payload(function, payload))
         kernel = make_reduce(function.adapted(()), payload, result)
-        return UserKernel(_kept(kernel, cache), result)
+        file = linked_reduce(function, payload, result, cache.key)
+        return UserKernel(_kept(kernel, cache), file, result)
 
     return _cached("reduce_cpu.py", function, f"reduce {payload}", build)
 
@@ -179,7 +200,7 @@ def assign_kernel(operators: Operators, *, real: bool) -> Any:
 
 
 def _cached(file: str, function: Operator, variant: str, build: Callable[[KernelCache], T]) -> T:
-    files = [f"{_FOLDER}/{name}" for name in (file, "compilation.py")]
+    files = [f"{_FOLDER}/{name}" for name in (file, "functions_gpu.py", "compilation.py")]
     parts = [
         source_key("operators.py", "payload.py", *files),
         function.key,

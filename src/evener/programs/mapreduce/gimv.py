@@ -19,6 +19,8 @@ from evener.programs.mapreduce.job import Job
 from evener.programs.mapreduce.placement import memory_limit
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
+from evener.programs.mapreduce.worker import JobFunctions
+from evener.programs.payload import Payload
 from evener.programs.steps import absolute_sum, owned_values, raise_nan
 
 if TYPE_CHECKING:
@@ -111,15 +113,13 @@ class CpuStages:
         dtype = first.dtype
         real = dtype.kind == "f"
         message = message_kernel(operators.combine2, real=real, weighted=pg.graph.weight_dtype is not None)
+        combine = combine_kernel(operators.combine_all, Payload.of_number(real=real), checked=True)
         self._assign = assign_kernel(operators, real=real)
         self._job = Job(
             pg,
             stages,
-            map_kernel=message.kernel,
-            key_dtype=np.dtype(np.uint32),
-            dtypes=[dtype],
+            functions={"cpu": JobFunctions(message, Combine(combine.kernel), np.dtype(np.uint32), [dtype])},
             router=OwnerRouter(pg),
-            reducer=Combine(combine_kernel(operators.combine_all, message.payload, checked=True)),
             memory=memory_limit(None, pg.world),
         )
         self._pg, self._stages, self._identity = pg, stages, identity

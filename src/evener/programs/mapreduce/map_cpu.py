@@ -17,13 +17,13 @@ from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
 
-__all__ = ["make_emit", "make_map"]
+__all__ = ["make_emit", "make_map", "without_none"]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @intrinsic
-def _without_none(typingctx, value):  # noqa: ARG001 - Numba's signature for an intrinsic
+def without_none(typingctx, value):  # noqa: ARG001 - Numba's signature for an intrinsic
     """Return the value of an optional that is not None."""
     if not isinstance(value, types.Optional):
         return value(value), lambda context, builder, signature, args: args[0]  # noqa: ARG005 - as above
@@ -88,7 +88,7 @@ def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, rea
                     n,
                 )
                 if pair is not None:
-                    found = _without_none(pair)
+                    found = without_none(pair)
                     keys[at] = found[0]
                     store(columns, at, found[1])
                     at += _ONE

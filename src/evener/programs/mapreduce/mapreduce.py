@@ -23,9 +23,11 @@ from evener.programs.mapreduce.compilation import (
 from evener.programs.mapreduce.job import Job
 from evener.programs.mapreduce.placement import SPEC, memory_limit, placed
 from evener.programs.mapreduce.reducer import Combine, Reduce
+from evener.programs.mapreduce.reducer_gpu import GpuCombine, GpuReduce
 from evener.programs.mapreduce.routers import BlockRouter, HashRouter
 from evener.programs.mapreduce.rows import Rows
 from evener.programs.mapreduce.stages import Stages
+from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
 from evener.programs.steps import check_ranks
 from evener.results.result import Result
@@ -60,9 +62,10 @@ def mapreduce(
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Rows:
-    """Return one row for each key of a key-value job over the edges of a graph, on CPUs.
+    """Return one row for each key of a key-value job over the edges of a graph.
 
     This is a collective operation and must be called by all ranks.
 
@@ -82,16 +85,16 @@ def mapreduce(
     reduce : function of (key, values), optional
         Returns a number or a tuple of numbers for all values of a key, in any order. `values` is an array, or
         a tuple of arrays if payloads are tuples. It cannot reduce a part of the values, so it needs more
-        memory than `combine`.
+        memory than `combine`. On a GPU, one thread calls it for each key, and it can make no arrays.
     values : number or array of shape (n,), optional
         A value for each vertex, in the order of ``graph.ids``, on every rank.
     owner : {"hash", "block"}, default "hash"
         How keys are divided among elements: by a hash of the key, or by blocks of vertex numbers. With
         "block", keys are vertex numbers, and a rank gets the keys of its block of vertices.
     memory : int or str, optional
-        The bytes that records may use on each rank, such as ``"2GiB"``. A larger job runs in chunks, and
-        writes sorted runs to the cache folder. Default: half of the available memory.
-    on, policy, alpha
+        The bytes that records may use on each rank, and on each GPU, such as ``"2GiB"``. A larger job runs in
+        chunks, and writes sorted runs to the cache folder. Default: half of the available memory.
+    on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`. The default is ``on="cpu"``.
     progress : callable, optional
         Called with a `Progress` as each stage begins.
@@ -105,8 +108,9 @@ def mapreduce(
     ------
     ArgumentError
         If a function is not a pure function of numbers or cannot be compiled. If random values show that
-        `combine` is not associative or commutative. If a key of ``owner="block"`` is no vertex number. If an
-        element is a GPU.
+        `combine` is not associative or commutative. If a key of ``owner="block"`` is no vertex number.
+    DeviceError
+        If functions cannot be compiled for a GPU, because its compiler is not installed.
     FileError
         If sorted runs cannot be written.
     MpiError
@@ -138,30 +142,33 @@ def mapreduce(
     weight = None if source.weight_dtype is None else _wide(source.weight_dtype)
     map_stage = map_kernel(mapped, weight=weight, value=_wide(of_vertices.dtype))
     payload = map_stage.payload
-    reducer: Reducer
+    on_cpu: Reducer
+    on_gpu: Reducer
     if combine is not None and reduce is None:
-        reduced, result = read_operator("combine", combine, (), reorder=True), payload
-        reducer = Combine(combine_kernel(reduced, payload))
+        reduced = read_operator("combine", combine, (), reorder=True)
+        reduce_stage = combine_kernel(reduced, payload)
+        on_cpu, on_gpu = Combine(reduce_stage.kernel), GpuCombine(reduce_stage.file)
     elif reduce is not None and combine is None:
         reduced = read_operator("reduce", reduce, ())
         reduce_stage = reduce_kernel(reduced, payload)
-        result = reduce_stage.payload
-        reducer = Reduce(reduce_stage.kernel, result.dtypes)
+        dtypes = reduce_stage.payload.dtypes
+        on_cpu, on_gpu = Reduce(reduce_stage.kernel, dtypes), GpuReduce(reduce_stage.file, dtypes)
     else:
         found = "neither" if combine is None else "both"
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
-    pg = placed(given, on=on, policy=policy, alpha=alpha)
+    pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     check_ranks("mapreduce", pg, (mapped.key, reduced.key, reduced.name, owner, str(of_vertices.dtype)))
     stages = Stages(pg, "mapreduce", progress)
+    record = np.dtype(np.int64), payload.dtypes
     job = Job(
         pg,
         stages,
-        map_kernel=map_stage.kernel,
-        key_dtype=np.dtype(np.int64),
-        dtypes=payload.dtypes,
+        functions={
+            "cpu": JobFunctions(map_stage.kernel, on_cpu, *record),
+            "cuda": JobFunctions(map_stage.file, on_gpu, *record),
+        },
         router=_ROUTERS[owner](pg),
-        reducer=reducer,
         memory=memory_limit(memory, pg.world),
     )
     keys, columns = _of_rank(job.run(_local_values(pg, of_vertices)))
@@ -178,7 +185,7 @@ def mapreduce(
         partitioned=pg,
         passes=0,
     )
-    return Rows(keys, columns, single=result.single, run=finish_run(run))
+    return Rows(keys, columns, single=reduce_stage.payload.single, run=finish_run(run))
 
 
 def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str]) -> NDArray[Any]:
@@ -208,7 +215,8 @@ def _local_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[NDArray[An
     """Return the values of the vertices and mirrors of each partition."""
     if len(values) != pg.graph.n:
         return [values for _ in pg.partitions]
-    return [values[partition.vertices] for partition in pg.partitions]
+    pairs = zip(pg.elements, pg.partitions, strict=True)
+    return [values[element.download(partition.vertices)] for element, partition in pairs]
 
 
 def _of_rank(runs: Sequence[Run]) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:

@@ -1,4 +1,4 @@
-"""The placement of a MapReduce job: the out-edges of a graph on CPU elements."""
+"""The placement of a MapReduce job: the out-edges of a graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["SPEC", "memory_limit", "placed"]
+__all__ = ["SPEC", "memory_limit", "placed", "placed_for_gimv"]
 
 SPEC = AlgorithmSpec(
     name="mapreduce",
@@ -28,7 +28,8 @@ SPEC = AlgorithmSpec(
     columns=(),
     directions="out",
     reads_every_edge=True,
-    state=StateBytes(0, 0),
+    # On a GPU: a value, and the records of as many edges as there are vertices, while they are sorted.
+    state=StateBytes(8 + 120, 8),
     host_state=StateBytes(0, 0),
     traffic=Traffic(pushed=0.0, pulled=0.0),
     unit="a job",
@@ -43,19 +44,26 @@ def placed(
     on: str | Sequence[str] | None,
     policy: str,
     alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None = None,
-    gpus: bool = False,
+    gpu_memory: str | int | None,
 ) -> PartitionedGraph:
-    """Return the graph on CPU elements; the default is all cores.
+    """Return the graph on elements; the default is all cores.
 
-    This is a collective operation; all ranks must call it.
+    This is a collective operation; all ranks must call it. The arguments are those of algorithms.
+    """
+    if not isinstance(graph, PartitionedGraph) and on is None:
+        on = "cpu"
+    return ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
 
-    Parameters
-    ----------
-    graph, on, policy, alpha, gpu_memory
-        As for algorithms.
-    gpus : bool, default False
-        Whether all elements may be GPUs of one rank.
+
+def placed_for_gimv(
+    graph: Graph | PartitionedGraph,
+    *,
+    on: str | Sequence[str] | None,
+    policy: str,
+    alpha: float | Literal["auto"] | None,
+    gpu_memory: str | int | None,
+) -> PartitionedGraph:
+    """Return the graph on CPU elements, or on GPUs of one rank, as `placed` does.
 
     Raises
     ------
@@ -63,20 +71,21 @@ def placed(
         If elements are other GPUs.
     """
     if not isinstance(graph, PartitionedGraph):
-        on = "cpu" if on is None else on
         names = [name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)]
-        _check_kinds(names, current_world().size, gpus=gpus)
-    pg = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+        _check_kinds(names, current_world().size)
+    pg = placed(graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _check_kinds([kind for own in kinds for kind in own], pg.world.size, gpus=gpus)
+    _check_kinds([kind for own in kinds for kind in own], pg.world.size)
     return pg
 
 
-def _check_kinds(kinds: Sequence[str], ranks: int, *, gpus: bool) -> None:
-    if "cuda" in kinds and not (gpus and set(kinds) == {"cuda"} and ranks == 1):
-        where = "CPU elements or on GPUs of one rank" if gpus else "CPU elements"
+def _check_kinds(kinds: Sequence[str], ranks: int) -> None:
+    if "cuda" in kinds and (set(kinds) != {"cuda"} or ranks > 1):
         found = "GPUs" if set(kinds) == {"cuda"} else "CPUs and GPUs"
-        msg = f'MapReduce runs on {where}, and the graph is on {found}; place it with on="cpu"'
+        msg = (
+            f'gimv with engine="mapreduce" runs on CPU elements or on GPUs of one rank, and the graph is on '
+            f'{found}; place it with on="cpu"'
+        )
         raise ArgumentError(msg)
 
 

@@ -9,43 +9,14 @@ import numba
 from evener.programs.mapreduce import kernels_cpu as kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from evener.elements import Element
 
-__all__ = ["PIECE", "Grouped", "Mapped", "Run", "Sorted", "columns_of", "words_of"]
-
-# Edges of a piece, the unit of work of a thread.
-PIECE = 1 << 12
-
-
-class Mapped(NamedTuple):
-    """The records of a chunk of edges.
-
-    Attributes
-    ----------
-    keys : ndarray of int64 or uint32
-    columns : list of ndarray
-    counts : ndarray of uint64
-        Piece ``k`` has ``counts[k]`` records from position ``k * PIECE`` on.
-    """
-
-    keys: NDArray[Any]
-    columns: list[NDArray[Any]]
-    counts: NDArray[np.uint64]
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether there are no gaps between pieces."""
-        return int(self.counts.sum()) == len(self.keys)
-
-    def pieces(self) -> Iterator[NDArray[Any]]:
-        """Yield the keys of each piece."""
-        for k, count in enumerate(self.counts.tolist()):
-            yield self.keys[k * PIECE : k * PIECE + count]
+__all__ = ["Grouped", "Run", "Sorted", "columns_of", "words_of"]
 
 
 class Grouped(NamedTuple):
@@ -57,18 +28,15 @@ class Grouped(NamedTuple):
     columns : list of ndarray
     bounds : ndarray of int64, shape (elements of all ranks + 1,)
         The records for element ``e`` are at ``bounds[e]:bounds[e + 1]``.
-    outside : int
-        The number of wrong keys.
     """
 
     keys: NDArray[Any]
     columns: list[NDArray[Any]]
     bounds: NDArray[np.int64]
-    outside: int
 
-    def cut(self, first: int, end: int) -> list[NDArray[Any]]:
-        """Return the keys and columns for the elements ``first:end``."""
-        part = slice(int(self.bounds[first]), int(self.bounds[end]))
+    def part(self, element: int) -> list[NDArray[Any]]:
+        """Return the keys and columns for an element."""
+        part = slice(int(self.bounds[element]), int(self.bounds[element + 1]))
         return [array[part] for array in (self.keys, *self.columns)]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.partition.blocks import block_bounds
-from evener.programs.mapreduce import kernels_cpu as kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.mapreduce.records import Mapped
+    from evener.programs.mapreduce.worker import Worker
     from evener.system.world import World
 
 __all__ = ["BlockRouter", "HashRouter", "OwnerRouter", "Router"]
@@ -27,52 +26,48 @@ class Router(Protocol):
 
     Attributes
     ----------
+    kernel : str
+        The kernel that chooses, of ``kernels_cpu.py`` or of ``programs/mapreduce_shuffle.cu``.
     checks : bool
         Whether keys may be wrong.
     """
 
+    kernel: str
     checks: bool
 
-    def choose(
-        self,
-        p: int,
-        keys: NDArray[Any],
-        step: np.uint64,
-        counts: NDArray[np.uint64],
-        chosen: NDArray[np.uint16],
-        sizes: NDArray[np.uint64],
-    ) -> int:
-        """Write the element of each record of partition `p`, and count the records of pieces and elements.
-
-        Returns the number of wrong keys.
-        """
+    def arguments(self, place: int) -> Sequence[Any]:
+        """Return the arguments of the kernel for an element of this rank: numbers and host arrays."""
         ...
 
-    def check(self, world: World, outside: Sequence[int], mapped: Sequence[Mapped]) -> None:
-        """Raise an error on all ranks if keys are wrong. This is a collective operation."""
+    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
+        """Raise an error on all ranks if keys are wrong, given the number of wrong keys of each worker.
+
+        This is a collective operation; all ranks must call it.
+        """
         ...
 
 
 class HashRouter:
     """Chooses an element by a hash of the key."""
 
+    kernel = "choose_by_hash"
     checks = False
 
     def __init__(self, pg: PartitionedGraph) -> None:
         self._elements = np.uint64(len(pg.ranks))
 
-    def choose(self, p: int, keys: Any, step: Any, counts: Any, chosen: Any, sizes: Any) -> int:  # noqa: ARG002 - as the protocol says
-        """Choose by a hash of the key."""
-        kernels.choose_by_hash(keys, step, counts, self._elements, chosen, sizes)
-        return 0
+    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - as the protocol says
+        """Return the number of elements."""
+        return (self._elements,)
 
-    def check(self, world: World, outside: Sequence[int], mapped: Sequence[Mapped]) -> None:
+    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
         """Do nothing: each key has a hash."""
 
 
 class BlockRouter:
     """Gives each element the keys of a block of vertex numbers; a rank gets the keys of its block."""
 
+    kernel = "choose_by_block"
     checks = True
 
     def __init__(self, pg: PartitionedGraph) -> None:
@@ -84,15 +79,15 @@ class BlockRouter:
             bounds += (ranks[rank] + own[1:]).tolist()
         self._bounds = np.array(bounds, np.uint64)
 
-    def choose(self, p: int, keys: Any, step: Any, counts: Any, chosen: Any, sizes: Any) -> int:  # noqa: ARG002 - as the protocol says
-        """Choose by the block of the key."""
-        return int(kernels.choose_by_block(keys, step, counts, self._bounds, chosen, sizes))
+    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - as the protocol says
+        """Return the bounds of the blocks."""
+        return (self._bounds,)
 
-    def check(self, world: World, outside: Sequence[int], mapped: Sequence[Mapped]) -> None:
+    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
         """Raise an error if a key is no vertex number."""
         example = None
         if any(outside):
-            keys = np.concatenate([piece for own in mapped for piece in own.pieces()])
+            keys = np.concatenate([worker.mapped_keys() for worker in workers])
             example = int(keys[(keys < 0) | (keys >= self._n)][0])
         first = next((one for one in world.allgather(example) if one is not None), None)
         if first is not None:
@@ -109,17 +104,17 @@ class OwnerRouter:
     A mapped key is a local number of the partition. The copied key is the owner's local number.
     """
 
+    kernel = "choose_by_table"
     checks = False
 
     def __init__(self, pg: PartitionedGraph) -> None:
         self._tables = [] if len(pg.ranks) == 1 else [_owners(pg, p) for p in range(len(pg.partitions))]
 
-    def choose(self, p: int, keys: Any, step: Any, counts: Any, chosen: Any, sizes: Any) -> int:
-        """Choose the owner of the vertex."""
-        kernels.choose_by_table(keys, step, counts, *self._tables[p], chosen, sizes)
-        return 0
+    def arguments(self, place: int) -> Sequence[Any]:
+        """Return the owner and the number of each local vertex."""
+        return self._tables[place]
 
-    def check(self, world: World, outside: Sequence[int], mapped: Sequence[Mapped]) -> None:
+    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
         """Do nothing: each vertex has an owner."""
 
 

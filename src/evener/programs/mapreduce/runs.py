@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ import numpy as np
 
 from evener.errors import FileError
 from evener.programs.mapreduce.records import Run
-from evener.programs.mapreduce.sort import sort_records
 from evener.system.cache import cache_folder
 from evener.system.files import temporary_folder
 from evener.system.memory import require_for_run
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements import Element
-    from evener.programs.mapreduce.reducer import Reducer
+    from evener.programs.mapreduce.worker import Worker
 
 __all__ = ["Runs"]
 
@@ -31,12 +30,14 @@ _MERGE_COPIES = 4
 
 
 class Runs:
-    """The sorted runs of one element until all records are known.
+    """The sorted runs of one element on the host, until all records are known.
 
     Parameters
     ----------
-    element : Element
-    reducer : Reducer
+    worker : Worker
+        Merges runs.
+    chunk : int
+        The records that fit the memory of a GPU.
     memory : int
         Bytes that runs and their merges may use. Runs that do not fit are written to files.
     stack : ExitStack
@@ -48,9 +49,10 @@ class Runs:
         Bytes written to files.
     """
 
-    def __init__(self, element: Element, reducer: Reducer, memory: int, stack: ExitStack) -> None:
-        self._element, self._reducer, self._stack = element, reducer, stack
-        self._limit = memory // _MERGE_COPIES
+    def __init__(self, worker: Worker, chunk: int, memory: int, stack: ExitStack) -> None:
+        self._worker, self._reducer = worker, worker.reducer
+        self._room = sys.maxsize if worker.element.addressable else chunk
+        self._limit, self._stack = memory // _MERGE_COPIES, stack
         self._held: list[Run] = []
         self._files: list[Run] = []
         self._folder: Path | None = None
@@ -68,7 +70,7 @@ class Runs:
         if sum(one.nbytes for one in self._held) <= self._limit:
             return
         if self._reducer.shrinks and len(self._held) > 1:
-            self._held = [self._union(self._held)]
+            self._held = [self._union(self._held, self._room, last=False)]
             if self._held[0].nbytes <= self._limit // 2:
                 return
         for one in self._held:
@@ -79,21 +81,28 @@ class Runs:
         """Return one row for each key of all runs."""
         runs = [one for one in (*self._files, *self._held) if len(one.keys)] or self._held[:1]
         self._held = []
-        if len(runs) == 1 and not self._files:
-            return self._reducer.rows_of(self._element, runs[0])
-        nbytes = sum(run.nbytes for run in runs)
-        room = sum(len(run.keys) for run in runs)
+        if len(runs) == 1 and self._reducer.shrinks and not self._files:
+            return runs[0]
+        room = self._room
         if self._files:
-            room = max(1, room * self._limit // nbytes)
-        parts = [self._reducer.rows_of(self._element, self._union(part)) for part in _ranges(runs, room)]
-        return _joined(parts)
+            nbytes = sum(run.nbytes for run in runs)
+            room = min(room, max(1, sum(len(run.keys) for run in runs) * self._limit // nbytes))
+        return self._union(runs, room, last=True)
 
-    def _union(self, runs: Sequence[Run]) -> Run:
+    def _union(self, runs: Sequence[Run], room: int, *, last: bool) -> Run:
+        """Return the union of runs, merged about `room` records at a time; with `last`, their rows."""
+        parts = [self._merged(part, last=last) for part in _ranges(runs, room)]
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _merged(self, runs: Sequence[Run], *, last: bool) -> Run:
         nbytes = _MERGE_COPIES * sum(run.nbytes for run in runs)
         require_for_run(nbytes, "merging the records of a MapReduce job")
-        joined = _joined(runs)
-        found = sort_records(self._element, joined.keys, joined.columns)
-        return self._reducer.run_of(self._element, found)
+        element, reducer, joined = self._worker.element, self._reducer, _joined(runs)
+        keys, *columns = (element.upload(array) for array in (joined.keys, *joined.columns))
+        run = reducer.run_of(element, self._worker.sort(keys, columns))
+        if last:
+            run = reducer.rows_of(element, run)
+        return Run(element.download(run.keys), [element.download(column) for column in run.columns])
 
     def _write(self, run: Run) -> Run:
         """Write a run to files, and return it as mapped files."""
@@ -132,7 +141,12 @@ def _joined(runs: Sequence[Run]) -> Run:
 
 
 def _ranges(runs: Sequence[Run], room: int) -> Iterator[list[Run]]:
-    """Yield the parts of all runs with keys in one range, of about `room` records in all."""
+    """Yield the parts of all runs with keys in one range, of about `room` records in all.
+
+    If there are no records, the runs themselves are the only part.
+    """
+    if not any(len(run.keys) for run in runs):
+        yield list(runs)
     begins, ends = [0] * len(runs), [len(run.keys) for run in runs]
     while any(begin < end for begin, end in zip(begins, ends, strict=True)):
         left = [(run, begin) for run, begin in zip(runs, begins, strict=True) if begin < len(run.keys)]

@@ -2,10 +2,14 @@
 
 All sends and receives of one exchange are one group of NCCL calls on the stream of each GPU. A group begins
 when the first packet of the exchange is received: all packets have been sent then, and all lengths are known.
+
+NCCL reports a lost connection only if it is asked, and its kernels wait for ever. So a thread asks.
 """
 
 from __future__ import annotations
 
+import atexit
+import threading
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -28,6 +32,10 @@ if TYPE_CHECKING:
     _Transfer = tuple[FarEnd, Gpu, NDArray[Any]]
 
 __all__ = ["RANK_TRANSPORT"]
+
+# Seconds between questions for errors.
+_QUESTION_SECONDS = 1.0
+_REMEDY = "set EVENER_RANK_TRANSPORT=mpi to send through the hosts' memory"
 
 
 class Nccl:
@@ -71,6 +79,20 @@ class Nccl:
                 self.communicators[number] = element.run(library.NcclCommunicator, *args)
         for communicator in self.communicators.values():
             leak_forever(communicator)  # to destroy one, NCCL waits for the other ranks
+        leaving = threading.Event()
+        atexit.register(leaving.set)
+        threading.Thread(target=self._watch, args=(library, leaving), name="evener-nccl", daemon=True).start()
+
+    def _watch(self, library: Any, leaving: threading.Event) -> None:
+        """End all ranks after an error that NCCL reports, because a transfer may never end then."""
+        while not leaving.wait(_QUESTION_SECONDS):
+            for communicator in self.communicators.values():
+                try:
+                    communicator.check_async_error()
+                except library.NcclError as error:
+                    ranks = f"rank {self._world.rank} of {self._world.size}"
+                    self._world.end(f"NCCL failed on {ranks} ({error}); {_REMEDY}; this ends the job")
+                    return
 
     def carrier(self) -> Carrier:
         """Return the carrier of the links that exchange together."""
@@ -152,7 +174,7 @@ def _group(library: Any) -> Iterator[None]:
         finally:
             library.groupEnd()
     except library.NcclError as error:
-        msg = f"NCCL failed ({error}); set EVENER_RANK_TRANSPORT=mpi to send through the hosts' memory"
+        msg = f"NCCL failed ({error}); {_REMEDY}"
         raise DeviceError(msg) from error
 
 

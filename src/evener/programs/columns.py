@@ -1,0 +1,102 @@
+"""Messages combined over column blocks: the blocks of a run, and the launches of ``columns.cu``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import DeviceOutOfMemory
+from evener.kernels.kernel import Kernel, LinkedFile
+from evener.partition.column_blocks import column_blocks_of
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from evener.elements import Element
+    from evener.kernels.kernel import LinkedFunction
+    from evener.partition.column_blocks import ColumnBlocks
+    from evener.partition.partitioned import PartitionedGraph
+
+__all__ = ["FILE", "ColumnKernels", "message_columns"]
+
+FILE = f"{__package__}:columns"
+
+
+def message_columns(
+    pg: PartitionedGraph, direction: Literal["in_", "out"], identity: float
+) -> list[ColumnBlocks | None]:
+    """Return the column blocks of each partition, for float32 messages; None if an element uses rows.
+
+    `partial` holds the identity, because kernels also combine the unused places between the results of tiles.
+
+    Parameters
+    ----------
+    pg : PartitionedGraph
+    direction : {"in_", "out"}
+        The edges whose targets send messages.
+    identity : float
+        The message of a vertex without messages.
+    """
+    columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
+    if np.float32(identity) != identity:
+        return columns
+    for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True)):
+        edges = getattr(partition, direction)
+        blocks = column_blocks_of(partition, edges, element, pg.mirrors_of(p))
+        if blocks is not None and identity != 0:
+            try:
+                own = element.allocate(len(blocks.partial), np.float32, identity)
+            except DeviceOutOfMemory:
+                continue
+            blocks = replace(blocks, partial=own)
+        columns[p] = blocks
+    return columns
+
+
+class ColumnKernels:
+    """The kernels of ``columns.cu``.
+
+    Parameters
+    ----------
+    functions : tuple of LinkedFunction
+        The functions of the user, with `combine_all`.
+    key : str
+        Identifies their code.
+
+    Attributes
+    ----------
+    file : LinkedFile
+    """
+
+    def __init__(self, functions: tuple[LinkedFunction, ...], key: str) -> None:
+        self.file = LinkedFile(FILE, key, functions)
+        self._local, self._remainder, self._tiles = (
+            Kernel(cuda=self.file, name=name)
+            for name in ("combine_local_items", "combine_remainders", "combine_tiles")
+        )
+
+    def combine_items(self, element: Element, columns: ColumnBlocks, identity: Any, message: Any) -> None:
+        """Write the combined messages of each tile and block to ``columns.partial``."""
+        local, rest = columns.local, columns.remainder
+        if len(local.width):
+            element.kernel(self._local)(
+                columns.block_items, local.width, local.starts, local.ends, local.order, local.places,
+                local.words, columns.columns, identity, message, columns.partial, columns.taken,
+            )  # fmt: skip
+        if len(rest.width):
+            element.kernel(self._remainder)(
+                rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, identity, message,
+                columns.partial,
+            )  # fmt: skip
+
+    def combine_rows(
+        self, element: Element, columns: ColumnBlocks, identity: Any, message: Any, again: int, combined: Any
+    ) -> None:
+        """Combine the messages of each row, and if `again` those in `combined`; write them to `combined`."""
+        self.combine_items(element, columns, identity, message)
+        element.kernel(self._tiles)(
+            columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, identity, again,
+            combined,
+        )  # fmt: skip

@@ -92,11 +92,8 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         if _has_column_names(fields, heading) and find_edge_columns([str(name) for name in head]):
             directed = heading.directed if options.directed is None else options.directed
             return _read_table(source, replace(options, directed=directed))
-        edges, line, cut = (
-            _edges_of_names(fields, source, options, heading, head),
-            fields.last_line,
-            fields.cut,
-        )
+        edges = _edges_of_names(fields, source, options, heading, head)
+        line, cut = fields.last_line, fields.cut
     _check_count(source.path, line, heading, len(edges.src), cut=cut)
     return build_graph(edges, options, source.path)
 
@@ -108,6 +105,14 @@ def _read_table(source: Source, options: ReadOptions) -> Graph:
 
 def _has_column_names(fields: Fields, heading: Heading) -> bool:
     return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
+
+
+def _refuse_column_names(text: Text, heading: Heading) -> None:
+    """Raise if a first line has usual column names: ranks do not look at the other lines before they read."""
+    names = [field.decode("utf-8", "replace") for field in lines.fields_of(text.peek() or b"")]
+    if not heading.strings and find_edge_columns(names):
+        msg = f"expected an edge, found column names; convert the file with evener convert, or {_NAMES}"
+        raise FormatError(msg, path=text.source.path, line=text.line + 1)
 
 
 def _begin(text: Text, options: ReadOptions) -> tuple[Heading, bool]:
@@ -139,6 +144,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
             heading, numbers = _begin(text, options)
             if not numbers:
                 refuse_compressed(source)
+                _refuse_column_names(text, heading)
                 return heading, None, None, text.line, text.offset
             if options.n is not None and heading.isolated:
                 msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids"

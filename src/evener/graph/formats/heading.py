@@ -44,4 +44,4 @@ class Heading(NamedTuple):
     def summary(self) -> str:
         """The direction and the sizes in words, as `Graph.summary`."""
         kind, most = "directed" if self.directed else "undirected", "" if self.exact else "at most "
-        return f"{kind}, {self.n:,} vertices, {most}{self.m:,} stored edges, from the heading"
+        return f"{kind}, {self.n:,} vertices, {most}{self.m:,} stored edges (not read)"

@@ -643,5 +643,5 @@ def test_partitioned_graphs_share_their_threads(graph):
     """100 partitioned graphs start at most one thread per core."""
     for _ in range(100):
         ev.wcc(graph, on=["cpu:1"] * 3)
-    ours = [thread for thread in threading.enumerate() if thread.name.startswith("evener")]
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith("evener_")]
     assert len(ours) <= usable_cores()

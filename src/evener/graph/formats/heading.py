@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
 
-__all__ = ["Heading"]
+__all__ = ["TEXT_WEIGHT_BYTES", "Heading"]
 
 # Bytes of a weight in a text file, at most.
 TEXT_WEIGHT_BYTES = 8

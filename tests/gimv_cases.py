@@ -138,27 +138,36 @@ def check_every_parameter(dtype, weighted, splits):
         assert r.outcome == {"iterations": 2, "converged": None}
 
 
-def check_parents(graph, pairs, on):
+def parents(graph):
+    """Return the operators for shortest paths from vertex 0 with the parent of each vertex."""
+    start = np.arange(graph.n) == 0
+    return {
+        "combine2": lambda m, v, vertex: (v[0] + m, vertex),
+        "combine_all": min,
+        "assign": min,
+        "v0": {"distance": np.where(start, 0.0, np.inf), "parent": np.where(start, 0, graph.n)},
+    }
+
+
+def check_parents(graph, pairs, on, **options):
     """Shortest paths with parents: the distances of NetworkX, and the smallest parent of each vertex.
 
     A rank may have the whole graph or none.
     """
-    start = np.arange(graph.n) == 0
-    v0 = {"distance": np.where(start, 0.0, np.inf), "parent": np.where(start, 0, graph.n)}
-    r = ev.gimv(graph, lambda m, v, vertex: (v[0] + m, vertex), min, min, v0, on=on)
+    r = ev.gimv(graph, **parents(graph), on=on, **options)
     assert r.outcome["converged"]
     whole = r.gather()
     if whole is not None:
         distance = _lengths(graph, pairs)
         sources, targets = _edges(graph)
-        parent = np.where(start, 0, graph.n)
+        parent = np.where(np.arange(graph.n) == 0, 0, graph.n)
         on_path = (distance[sources] + graph.weights == distance[targets]) & np.isfinite(distance[targets])
         np.minimum.at(parent, targets[on_path], sources[on_path])
         np.testing.assert_array_equal(whole["distance"], distance)
         np.testing.assert_array_equal(whole["parent"], np.where(np.isfinite(distance), parent, graph.n))
 
 
-def check_every_parameter_of_fields(splits):
+def check_every_parameter_of_fields(splits, **options):
     """Two iterations with a message of two numbers and all parameters equal a loop over the edges.
 
     After one iteration, `old` differs from `initial`.
@@ -192,6 +201,7 @@ def check_every_parameter_of_fields(splits):
             v0,
             until=lambda old, new, initial: old != initial,
             on=on,
+            **options,
         )
         assert [r["x"].dtype, r["k"].dtype] == ["float32", "int64"]
         np.testing.assert_allclose(r["x"], x, rtol=1e-6)

@@ -57,6 +57,41 @@ def check_inactive_neighbours(splits):
         np.testing.assert_array_equal(r["k"], k)
 
 
+def check_tuples(splits):
+    """Messages of three numbers in both directions equal NumPy. One vertex gets 30,000 messages."""
+    random, n, m = np.random.default_rng(7), 20_000, 90_000
+    src, dst = random.integers(0, n, m), random.integers(0, n // 2, m)
+    dst[::3] = 0
+    graph = ev.Graph.from_edges(src, dst, n=n)
+    tails, heads = np.concatenate([src, dst]), np.concatenate([dst, src])
+    start = {"x": random.random(n), "k": random.integers(0, 1000, n)}
+    x, k, active, counts = start["x"], start["k"], np.ones(n, bool), []
+    for _ in range(4):
+        works, added, largest, heard = active.copy(), np.zeros(n), k.copy(), np.zeros(n)
+        np.logical_or.at(works, heads, active[tails])
+        np.add.at(added, heads, x[tails])
+        np.add.at(heard, heads, 1)
+        np.maximum.at(largest, heads, k[tails])
+        active = works & (largest > k)
+        x, k = np.where(works, added / (1 + heard), x), np.where(works, largest, k)
+        counts.append(works.sum())
+    assert 0 < counts[-1] < n
+    program = ev.VertexProgram(
+        state=start,
+        send=lambda state, weight: (state.x, state.k, 1),
+        combine=lambda a, b: (a[0] + b[0], max(a[1], b[1]), a[2] + b[2]),
+        apply=lambda state, message: (
+            (message[0] / (1 + message[2]), max(state.k, message[1])),
+            message[1] > state.k,
+        ),
+        along="both",
+    )
+    for on in splits:
+        r = ev.vertex_program(graph, program, until=4, on=on)
+        np.testing.assert_allclose(r["x"], x, rtol=1e-9)
+        np.testing.assert_array_equal(r["k"], k)
+
+
 def product(graph, along):
     """Return a program for products of the adjacency matrix and a float32 vector."""
     return ev.VertexProgram(

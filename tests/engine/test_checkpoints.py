@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import evener as ev
+import gimv_cases
+import vertex_cases
 from evener.elements.cpu import CpuElement
 from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.programs import operator_sets
@@ -39,6 +41,14 @@ def shortest_paths(placed, **options):
 
 def components(placed, **options):
     return ev.gimv(placed, **operator_sets.connected_components(placed.graph), **options)
+
+
+def shortest_paths_with_parents(placed, **options):
+    return ev.gimv(placed, **gimv_cases.parents(placed.graph), **options)
+
+
+def distances(placed, **options):
+    return ev.vertex_program(placed, vertex_cases.shortest(placed.graph.n), **options)
 
 
 def personalized(placed, **options):
@@ -73,8 +83,12 @@ CASES = {
     "betweenness": (betweenness, "rmat:8", 7),
     "gimv": (components, "grid:9x9", 6),
     "gimv with weights": (shortest_paths, "grid:9x9,weights=real", 6),
+    "gimv with fields": (shortest_paths_with_parents, "grid:9x9,weights=1..9", 6),
+    "vertex program with weights": (distances, "grid:9x9,weights=1..9", 6),
+    "k_core": (partial(ev.k_core, k=3), "grid:9x9", 4),
+    "hits": (ev.hits, "rmat:8,directed", 6),
 }
-NO_VERIFIER = ("gimv", "gimv with weights")
+NO_VERIFIER = ("gimv", "gimv with weights", "gimv with fields", "vertex program with weights")
 # The elements and the policy of a run, and those of another run that resumes it.
 PLACES = [("cpu:1", "random", "cpu:1,cpu:1,cpu:1", "high"), ("cpu:1,cpu:1", "low", "cpu:1", "random")]
 
@@ -164,7 +178,9 @@ def test_distances_beyond_32_bits(tmp_path):
     assert len({span.superstep for span in result.timeline if span.phase == "begin"}) == 1
 
 
-@pytest.mark.parametrize(("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3)])
+@pytest.mark.parametrize(
+    ("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3), ("k_core", 3)]
+)
 def test_ranks(tmp_path, name, ranks):
     """Two ranks continue to the same bytes; another number of ranks continues to the same answer."""
     run, spec, superstep = CASES[name]

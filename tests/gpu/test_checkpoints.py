@@ -23,6 +23,7 @@ CASES = {
     "pagerank": (ev.pagerank, "rmat:12", {}),
     "bfs": (ev.bfs, "grid:100x900", {"source": 1}),
     "sssp": (ev.sssp, "grid:100x900,weights=real", {"source": 1}),
+    "k_core": (ev.k_core, "grid:30x30", {"k": 3}),
     "betweenness": (ev.betweenness, "rmat:8", {"sources": list(range(1, 24))}),
 }
 

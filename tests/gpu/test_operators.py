@@ -35,10 +35,25 @@ def test_every_parameter(dtype, weighted):
     gimv_cases.check_every_parameter(dtype, weighted, SPLITS)
 
 
-def test_values_with_fields():
+def test_values_with_fields(graph):
+    """Messages are numbers, and tuples of each vertex and of each edge, also on ranks."""
     gimv_cases.check_number_messages(SPLITS)
-    with pytest.raises(ev.ArgumentError, match="gimv with tuples as messages runs on CPUs, and"):
-        gimv_cases.check_every_parameter_of_fields(["cuda:0"])
+    gimv_cases.check_every_parameter_of_fields(SPLITS)
+    for on in SPLITS:
+        gimv_cases.check_parents(*graph, on)
+    run_ranks(2, lambda world: gimv_cases.check_parents(*graph, ("cpu:1", "cuda:0")[world.rank]))
+
+
+def test_messages_of_many_numbers():
+    with pytest.raises(ev.ArgumentError, match="gimv with messages of more than 8 numbers runs on CPUs, and"):
+        ev.gimv(
+            ev.Graph.from_edges([0], [1]),
+            lambda m, v: (v[0], 1, 2, 3, 4, 5, 6, 7, 8),
+            max,
+            lambda old, new: (new[0],),
+            {"x": 1},
+            on="cuda:0",
+        )
 
 
 @pytest.mark.parametrize("on", SPLITS)

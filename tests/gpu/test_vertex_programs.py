@@ -61,6 +61,10 @@ def test_messages_of_inactive_neighbours_are_current():
     vertex_cases.check_inactive_neighbours(SPLITS)
 
 
+def test_tuples():
+    vertex_cases.check_tuples(["cpu:1", *SPLITS])
+
+
 def test_along_every_parameter():
     vertex_cases.check_every_parameter(SPLITS)
 

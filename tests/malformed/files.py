@@ -62,6 +62,8 @@ CASES = [
     Case("spec of an unknown generator", lambda _: "rmta:20", ARGUMENT, ("rmta", "rmat")),
     Case("dangling link", make.dangling, FILE, ("link",)),
     Case("folder", make.folder("f.txt"), FILE, ("is a folder",)),
+    Case("GraphML", make.file("g.graphml", "<graphml/>"), ARGUMENT, ("use NetworkX", "Graph.from_networkx")),
+    Case("JSON lines", make.file("g.jsonl.gz", "{}"), ARGUMENT, ("use pandas", "from_pandas or to_pandas")),
     Case("unknown suffix", make.file("g.mxt", "1 2\n"), ARGUMENT, (".mtx", ".evg")),
     Case("no permission", make.closed, FILE, ("permission denied",), unprivileged=True),
     # ---- edge lists
@@ -130,7 +132,7 @@ CASES = [
     Case("a device", lambda d: make.link_to(d / "zero.txt", "/dev/zero"), FILE, ("is a device",)),
     Case("one endless line", make.file("l.txt", b"1" * (40 << 20)), FORMAT, ("longer",)),
     Case("names without a pair", make.file("s.txt", "ann bob\nbob\n"), FORMAT, ("2 fields",), 2),
-    Case("names of columns", make.file("s.txt", "from to\n1 2\n"), FORMAT, ("found column names",), 1),
+    Case("names of columns", make.file("s.txt", "a b\n1 2\n"), FORMAT, ("found column names",), 1),
     Case("name for an end is missing", make.file("s.txt", "a,b\nc,\n"), FORMAT, ("2 fields", "found 1"), 2),
     Case("first end is missing", make.file("s.txt", "a,b\n,c\n"), FORMAT, ("empty field",), 2),
     Case("number for an end is missing", make.file("s.txt", "1,2\n3,\n"), FORMAT, ("2 fields",), 2),
@@ -166,8 +168,8 @@ CASES = [
     Case(
         "columns for an edge list",
         make.file("c.txt", "0 1\n"),
-        ARGUMENT,
-        ("columns",),
+        FORMAT,
+        ("column 'a'",),
         None,
         {"columns": ["a", "b"]},
     ),

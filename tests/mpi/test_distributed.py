@@ -199,6 +199,7 @@ def test_text_with_options(tmp_path):
         (b"# Ids: 0 to 4294967295\n0 4294967295\n", r"expected at most 4,294,967,294 vertices"),
         (b"ann bob\n" * 90 + b'ann "b o b"\n', r"line 91: expected fields without quotes and one kind"),
         (b"ann bob\n" * 90 + b"ann bob 3\n", r"line 91: expected 2 fields"),
+        (b"# a\nsource\ttarget\nann\tbob\n", r"line 2: expected an edge, found column names; convert"),
     ],
 )
 def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):

@@ -81,7 +81,10 @@ def _sums(x, y):
             {"v0": {"a": 1, "b": 1}, "until": 0.5},
             "until=: a float is a sum of changes of floating",
         ),
-        ({"engine": "mapreduce"}, 'v0=: values with fields need engine="fused"'),
+        (
+            {"engine": "mapreduce", "on": "cuda:0"},
+            'gimv with fields and engine="mapreduce" runs on CPU elements, and the graph is on GPUs',
+        ),
     ],
 )
 def test_wrong_arguments(pair, arguments, message):

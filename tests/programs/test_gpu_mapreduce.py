@@ -20,13 +20,14 @@ from evener.programs.operators import read_operator
 from evener.testing.ranks import run_ranks
 from fake_elements import PeerElement
 from mapreduce_cases import SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
+from uncompiled import uncompiled
 
 build = import_module("evener.partition.build")
 
 
 def plain(function):
     """Return a linked function that Python runs, without the intrinsics of Numba."""
-    python = function.python
+    python = uncompiled(function.python)
     patched = {"without_none": lambda pair: pair, "array_of": lambda column, begin, end: column[begin:end]}
     return FunctionType(python.__code__, {**python.__globals__, **patched})
 

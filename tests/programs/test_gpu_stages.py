@@ -11,6 +11,7 @@ import evener as ev
 from evener.programs import operator_sets
 from evener.programs.mapreduce import gimv_gpu
 from fake_elements import PeerElement
+from uncompiled import uncompiled
 
 build, gimv = import_module("evener.partition.build"), import_module("evener.programs.gimv")
 
@@ -19,7 +20,9 @@ class Kernels:
     """Python versions of the kernels of stages.cu, with loops over records."""
 
     def __init__(self, functions):
-        self.combine2, self.combine_all, self.assign, self.until = (one.python for one in functions)
+        self.combine2, self.combine_all, self.assign, self.until = (
+            uncompiled(one.python) for one in functions
+        )
 
     def _messages(self, begin, end, offsets, weights, degree, vertices, n, value, wide):
         rows = np.searchsorted(offsets, np.arange(begin, end), side="right") - 1

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import evener as ev
+import gimv_cases
 from evener.algorithms import registry
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
 from evener.programs import vertex_run
 from evener.programs.columns import FILE as COLUMNS
 from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT
+from evener.programs.vertex_tuples_gpu import TUPLES
 
 GRAPH = "rmat:5,directed,weights=1..9"
 
@@ -39,6 +41,25 @@ def every_parameter(graph, combine):
     ev.vertex_program(graph, program)
 
 
+def tuples(graph):
+    program = ev.VertexProgram(
+        state={"x": np.float32(1), "k": 3},
+        send=lambda state, weight, degree, vertex, n, iteration: (
+            inner(state.x) * weight,
+            state.k + degree + vertex % n + iteration,
+            state.k > 2,
+        ),
+        combine=lambda a, b: (a[0] + b[0], max(a[1], b[1]), a[2] + b[2]),
+        apply=lambda state, message, degree, vertex, n, iteration, total: (
+            (message[0] + total / n, message[1] + message[2] + degree + vertex + iteration),
+            message[0] > state.x,
+        ),
+        along="both",
+        aggregate=lambda state: state.x,
+    )
+    ev.vertex_program(graph, program)
+
+
 def values_with_fields(graph):
     ev.gimv(
         graph,
@@ -51,6 +72,7 @@ def values_with_fields(graph):
 
 EVERY_PARAMETER = {
     "sum": lambda graph: every_parameter(graph, lambda a, b: a + b),
+    "tuples": tuples,
     "most frequent": lambda graph: every_parameter(graph, "most_frequent"),
 }
 LIBRARY = {name: registry.find(name).function() for name in registry.program_names()}
@@ -58,6 +80,7 @@ ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
 CASES = [
     *product(EVERY_PARAMETER, ARCHITECTURES),
     ("gimv", "sm_90"),
+    ("parents", "sm_90"),
     *zip(LIBRARY, cycle(ARCHITECTURES), strict=False),
 ]
 
@@ -86,10 +109,16 @@ def kernel_of(monkeypatch, run):
 )
 def test_programs_link_into_their_kernels(monkeypatch, name, arch):
     """The linker inlines the functions of a program, and each kernel can be loaded by its name."""
-    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
+    others = {
+        "gimv": values_with_fields,
+        "parents": lambda graph: ev.gimv(graph, **gimv_cases.parents(graph)),
+    }
+    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | others)[name])
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
     wide = "double" if shape.message.kinds == "f" else "i64"
     expected = [gather, APPLY, *[COLUMNS] * (gather == COMBINE and wide == "double")]
+    if not shape.message.single:
+        expected = [TUPLES]
     files = kernel.cuda.files[: len(expected)]
     assert [file.file for file in files] == expected
     bound = {"Message": "float" if shape.per_edge else wide, "Wide": wide, "Weight": "u8"}
@@ -97,7 +126,10 @@ def test_programs_link_into_their_kernels(monkeypatch, name, arch):
         for types in {one.types for one in declarations(file.file).values()}:
             binary = compiled(file, {t: bound[t] for t in types}, arch)
             assert binary.code.startswith(b"\x7fELF")
-            assert not any(own in binary.code for own in (b"send_", b"apply_f", b"apply_i", b"aggregate"))
+            assert not any(
+                own in binary.code
+                for own in (b"send_", b"apply_f", b"apply_i", b"aggregate", b"combine_tuple\0")
+            )
             for lowered in binary.names.values():
                 assert lowered.encode() + b"\0" in binary.code
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+import gimv_cases
 from evener.programs import operator_sets
 from evener.programs.mapreduce import gimv as two_stages
 from evener.testing.ranks import run_ranks
@@ -59,25 +60,18 @@ def test_operator_sets(graph, case, monkeypatch):
         run_ranks(size, lambda _: check("cpu:1"))
 
 
+def test_fields(monkeypatch):
+    """Values and messages with fields, on one element and in chunks on ranks."""
+    pair = gimv_cases.weighted_graph()
+    gimv_cases.check_parents(*pair, "cpu:1", engine="mapreduce")
+    monkeypatch.setattr(two_stages, "memory_limit", lambda *_: 100_000)
+    run_ranks(2, lambda _: gimv_cases.check_parents(*pair, "cpu:1,cpu:1", engine="mapreduce"))
+
+
 @slow
 def test_every_parameter():
-    """The run uses all operator parameters, float32 values, repeated directed edges and another identity."""
-    random = np.random.default_rng(5)
-    graph = ev.Graph.from_edges(
-        random.integers(0, 30, 200), random.integers(0, 40, 200), weights=random.integers(-3, 9, 200), n=40
-    )
-    arguments = {
-        "combine2": lambda m, v, degree, vertex, n: m * v + degree + vertex % n,
-        "combine_all": max,
-        "assign": lambda old, new, degree, vertex, n, total, initial: (
-            old + max(new, 0) + degree + vertex + n + int(total) + initial
-        ),
-        "v0": random.integers(1, 9, 40).astype(np.float32),
-        "until": 3,
-    }
-    fused = ev.gimv(graph, **arguments)["value"]
-    for on in ("cpu:1", SEVERAL):
-        assert (ev.gimv(graph, **arguments, engine="mapreduce", on=on)["value"] == fused).all()
+    """All operator parameters, fields of two types, and repeated directed edges."""
+    gimv_cases.check_every_parameter_of_fields(["cpu:1", SEVERAL], engine="mapreduce")
 
 
 def test_stages_in_the_timeline(graph):

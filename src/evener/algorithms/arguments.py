@@ -68,7 +68,7 @@ def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
     if not isinstance(graph, Graph):
         msg = (
             f"{algorithm}: expected a Graph or a PartitionedGraph, found {type_name(graph)}; make one with "
-            "evener.read, Graph.from_edges, Graph.from_scipy or Graph.from_networkx"
+            "evener.read, or with from_edges, from_pandas, from_scipy or from_networkx of Graph"
         )
         raise ArgumentError(msg)
     return graph

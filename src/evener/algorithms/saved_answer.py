@@ -69,7 +69,7 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
             f"expected unique column names, found {names.count(duplicate)} columns {duplicate!r}; rename them"
         )
         raise FormatError(msg, path=path)
-    if "source" in names:
+    if {"source", "vertex"} <= set(names):
         msg = (
             "expected the answer from one source, found the column 'source' of a run with --each; "
             "give --verify to such a run"

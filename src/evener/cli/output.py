@@ -17,7 +17,7 @@ PROGRAM = "evener: "
 # Arguments in messages of the library that are also options of commands: on="cpu" or "tol=: expected".
 _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
-        (?P<valued>(?:dtype|duplicates|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
+        (?P<valued>(?:dtype|duplicates|format|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
         | (?P<switch>each|resume)=True\b
         | (?P<bare>alpha|checkpoint|columns|damping|delta|directed|dtype|duplicates|every|format|gpu_memory

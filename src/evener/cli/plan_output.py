@@ -85,7 +85,7 @@ def show_plan_of_heading(
 
 def _only_element(place: dict[str, Any]) -> Element | None:
     """Return the CPU element of the only possible placement; None if there are several placements."""
-    if place.get("alpha") is not None or current_world().size > 1 or ("on" not in place and gpus()):
+    if place.keys() & {"alpha", "gpu_memory"} or current_world().size > 1 or ("on" not in place and gpus()):
         return None
     from evener.elements import parse_elements
 

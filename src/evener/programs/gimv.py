@@ -13,18 +13,16 @@ Kang, Tsourakakis, Faloutsos: PEGASUS (ICDM 2009); S13 §II.B.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, opened
-from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError, ConvergenceWarning
+from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.columns import message_columns
@@ -35,15 +33,13 @@ from evener.programs.compilation import (
     iterate_kernel,
 )
 from evener.programs.gimv_fields import run_fields
-from evener.programs.mapreduce.compilation import check_operators
+from evener.programs.mapreduce.compilation import Signature, check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
-from evener.programs.mapreduce.placement import placed_for_gimv
-from evener.programs.mapreduce.stages import Stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
 from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
+from evener.programs.supersteps import Run
 from evener.programs.vertex_program import columns_of, result_of
-from evener.results.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,6 +55,7 @@ if TYPE_CHECKING:
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
+    from evener.results.result import Result
 
 __all__ = ["gimv"]
 
@@ -120,7 +117,7 @@ def gimv(
     v0 : number or array of shape (n,), or mapping of str to number or array
         The first values, in the order of ``graph.ids``, on every rank. float32 and float64 are kept;
         integers become int64. With a mapping, a value is a tuple of fields in the order of the mapping. A
-        message is then a number or a tuple of numbers, which only CPUs can combine.
+        message is then a number or a tuple of numbers, on GPUs of up to 8.
     until : int, float or function of (old, new), optional
         An integer is the number of iterations. With a float, the run stops when the sum of all
         absolute changes is below it. With a function, the run stops when the function is true for every
@@ -132,14 +129,14 @@ def gimv(
         The largest number of iterations if `until` is no integer.
     engine : {"fused", "mapreduce"}, default "fused"
         How an iteration runs: in one kernel that reads the in-edges, or as a MapReduce job over the
-        out-edges. Both give the same answers. "fused" is many times faster, and has values with fields.
+        out-edges. Both give the same answers; "fused" is many times faster. MapReduce of values with fields
+        runs on CPUs only.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
     checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"`` and values
-        without fields.
+        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"``.
 
     Returns
     -------
@@ -206,73 +203,66 @@ def gimv(
         read_operator("until", until if callable(until) else _unchanged, VALUE_PARAMETERS),
     )
     stop = operators.until.python.__name__ if callable(until) else until
-    if isinstance(v0, Mapping):
-        if engine != "fused" or checkpoint is not None:
-            msg = 'v0=: values with fields need engine="fused" and no checkpoint=; give one array instead'
-            raise ArgumentError(msg)
-        finished = run_fields(
-            given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, on=on,
-            policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress,
-        )  # fmt: skip
-        return result_of(finished, "gimv", *columns_of(finished), {"until": stop})
+    run_values: Callable[..., Run] = run_fields if isinstance(v0, Mapping) else _run_numbers
+    run = run_values(
+        given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, engine=engine,
+        on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
+    return result_of(run, "gimv", *columns_of(run), {"until": stop})
+
+
+def _run_numbers(
+    graph: Graph | PartitionedGraph,
+    source: Graph,
+    operators: Operators,
+    spec: AlgorithmSpec,
+    *,
+    v0: ArrayLike,
+    identity: Any,
+    condition: Condition,
+    engine: Literal["fused", "mapreduce"],
+    checkpoint: Checkpoint | None,
+    progress: Callable[[Progress], None] | None,
+    **placement: Any,
+) -> Run:
+    """Return a run whose values are numbers. The arguments are those of `run_fields`."""
     first = first_values(v0, source)
     real = first.dtype.kind == "f"
     negative = bool(first.min(initial=0) < 0)
-    keeps_initial = any("initial" in one.extra for one in operators)
     number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
-    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
-    agreed = ([one.key for one in operators], condition, unit, str(first.dtype), engine)
-    run: Engine | Stages
     if engine == "mapreduce":
-        pg = placed_for_gimv(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-        check_ranks("gimv", pg, agreed)
         check_operators(operators, real=real)
-        run = Stages(pg, "gimv", progress)
-        value, iterations, converged = run_two_stages(pg, run, operators, first, unit, condition)
-    else:
-        kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
-        pg = ensure_placed(given, _SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-        check_ranks("gimv", pg, agreed)
-        # Column blocks are part of the placement, so they are built before the run begins.
-        columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
-        if first.dtype == np.float32 and not per_edge:
-            columns = message_columns(pg, "in_", unit)
-        run = Engine(pg, "gimv", progress=progress, host_state=_SPEC.host_state)
-        facts = {"operators": repr(agreed), "v0": first}
-        with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
-            value, iterations, converged = _iterate(
-                run,
-                checkpoints,
-                pg,
-                kernel,
-                first=first,
-                columns=columns,
-                identity=unit,
-                condition=condition,
-                per_edge=per_edge,
-                keeps_initial=keeps_initial,
-            )
-    result = Result(
-        "gimv",
-        pg.graph,
-        {"value": lambda: pg.gather(value)},
-        columns=(Column("value", real=real),),
-        parameters={"until": stop},
-        outcome={"iterations": iterations, "converged": converged},
-        timeline=run.timeline,
-        seconds=run.finish(),
-        edges=pg.graph.m * iterations,
-        partitioned=pg,
-        passes=iterations if engine == "fused" else 0,  # plans are for the fused engine
-    )
-    if converged is False:
-        msg = (
-            f"gimv did not converge in {iterations} iterations: expected {condition.text}; increase "
-            "max_iter= or change until="
+        return run_two_stages(
+            graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
+            condition=condition, progress=progress, **placement,
+        )  # fmt: skip
+    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
+    kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
+    pg = ensure_placed(graph, spec, **placement)
+    agreed = ([one.key for one in operators], condition, unit, str(first.dtype))
+    check_ranks("gimv", pg, agreed)
+    # Column blocks are part of the placement, so they are built before the run begins.
+    columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
+    if first.dtype == np.float32 and not per_edge:
+        columns = message_columns(pg, "in_", unit)
+    run = Engine(pg, "gimv", progress=progress, host_state=spec.host_state)
+    facts = {"operators": repr(agreed), "v0": first}
+    with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
+        value, iterations, converged = _iterate(
+            run,
+            checkpoints,
+            pg,
+            kernel,
+            first=first,
+            columns=columns,
+            identity=unit,
+            condition=condition,
+            per_edge=per_edge,
+            keeps_initial=any("initial" in one.extra for one in operators),
         )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=2)
-    return finish_run(result)
+    edges = pg.graph.m * iterations
+    return Run(pg, run, {"value": value}, iterations, converged, edges, condition, passes=iterations)
 
 
 def _iterate(

@@ -2,6 +2,7 @@
 
 Idea: `send` calls `combine2`. `apply` calls `assign`, and a vertex is active until `until` is true for it. If
 an operator needs the value of `v0`, the state has each field twice, and the second one never changes.
+MapReduce calls the operators themselves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import first_values
 from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, kernel_of, source_key
+from evener.programs.mapreduce.compilation import Signature
+from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload, check_combined, described
 from evener.programs.vertex_compilation import (
@@ -32,10 +35,12 @@ from evener.programs.vertex_run import run_functions, weights_are_real
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal
 
     from numpy.typing import ArrayLike
 
     from evener.algorithms.spec import AlgorithmSpec
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
@@ -59,9 +64,9 @@ class _Fields(NamedTuple):
         return tuple(dtype != "int64" for dtype in self.dtypes)
 
     @property
-    def value(self) -> types.Type:
-        """The type of a value: a tuple."""
-        return types.Tuple([types.float64 if real else types.int64 for real in self.real])
+    def value(self) -> Payload:
+        """A value as a payload."""
+        return Payload.of_dtypes(self.dtypes)
 
 
 def run_fields(
@@ -73,6 +78,8 @@ def run_fields(
     v0: Mapping[str, ArrayLike],
     identity: Any,
     condition: Condition,
+    engine: Literal["fused", "mapreduce"],
+    checkpoint: Checkpoint | None,
     **placement: Any,
 ) -> Run:
     """Return a run of GIM-V, with the fields of the values.
@@ -88,8 +95,10 @@ def run_fields(
     v0, identity
         As for `evener.gimv`.
     condition : Condition
+    engine, checkpoint
+        As for `evener.gimv`.
     **placement
-        The arguments of `run_functions` that say where to run.
+        The arguments of `evener.gimv` that say where to run, and `progress`.
 
     Raises
     ------
@@ -108,9 +117,15 @@ def run_fields(
             "number of iterations or a function"
         )
         raise ArgumentError(msg)
-    message = _message_of(operators, fields, real_weights=weights_are_real(source))
+    real_weights = weights_are_real(source)
+    message = _message_of(operators, fields, real_weights=real_weights)
     negative = any((values < 0).any() for values in first.values())
     unit = check_algebra(operators.combine_all.python, identity, message, negative=negative)
+    if engine == "mapreduce":
+        return run_two_stages(
+            graph, operators, Signature(fields.value, message, real_weights), first=first, identity=unit,
+            condition=condition, **placement,
+        )  # fmt: skip
     keeps_initial = any("initial" in one.extra for one in operators)
     functions = _functions(operators, fields, keeps_initial=keeps_initial)
     own = replace(
@@ -121,7 +136,7 @@ def run_fields(
     values = first | dict(zip(functions.names[len(first) :], first.values(), strict=keeps_initial))
     run = run_functions(
         graph, functions, own, first=values, message=message, identity=unit, condition=condition,
-        all_work=True, **placement,
+        all_work=True, checkpoint=checkpoint, **placement,
     )  # fmt: skip
     return run._replace(fields={name: run.fields[name] for name in fields.names})
 
@@ -137,7 +152,7 @@ def _message_of(operators: Operators, fields: _Fields, *, real_weights: bool) ->
 
 
 def _checked(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:
-    value, weight = fields.value, types.float64 if real_weights else types.int64
+    value, weight = fields.value.type, types.float64 if real_weights else types.int64
     extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": value}
     message = checked_message(operators.combine2, (weight, value), extra)
     check_combined(operators.combine_all, message, "combine2")

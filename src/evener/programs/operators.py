@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.compile_clock import compiling
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inlined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,8 +88,7 @@ class Operator:
     @cached_property
     def compiled(self) -> Any:
         """The function, which Numba compiles at its first call."""
-        fastmath = OPTIONS["fastmath"] if self.reorder else False
-        return njit(**dict(OPTIONS, fastmath=fastmath, forceinline=True))(self.function)
+        return inlined(self.function, reorder=self.reorder)
 
     def adapter(self, extra: Sequence[str]) -> FunctionType:
         """Return a function that has all the parameters `extra` after its own."""
@@ -107,7 +106,7 @@ class Operator:
         adapter = self.adapter(extra)
         if adapter is self.function:
             return self.compiled
-        return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(adapter)
+        return inlined(adapter)
 
     @property
     def where(self) -> str:
@@ -296,7 +295,7 @@ def _constant(
     value = getattr(value, "py_func", value)
     if isinstance(value, FunctionType):
         function, key = _pure(name, value, callers)
-        return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(function), key
+        return inlined(function), key
     numbers = value if isinstance(value, tuple) else (value,)
     if all(isinstance(one, bool | int | float | np.number | np.bool_) for one in numbers):
         return value, f"{type(value).__name__}:{value!r}"

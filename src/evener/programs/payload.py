@@ -7,19 +7,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from evener.errors import ArgumentError
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inlined
 from evener.programs.operators import type_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
 
-__all__ = ["Payload", "check_combined", "described"]
+__all__ = ["Payload", "apart", "check_combined", "described"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,11 @@ class Payload:
         ):
             return None
         return cls("".join("f" if isinstance(one, types.Float) else "i" for one in fields), single)
+
+    @classmethod
+    def of_dtypes(cls, dtypes: Sequence[str]) -> Payload:
+        """Return the tuple of fields of these types: "float32", "float64" or "int64"."""
+        return cls("".join("i" if dtype == "int64" else "f" for dtype in dtypes), single=False)
 
     def __str__(self) -> str:
         return self.kinds if self.single else f"({self.kinds})"
@@ -93,6 +98,30 @@ class Payload:
         ]
         return _function("\n".join(["def function(columns, at, x):", *steps]), {})
 
+    @cached_property
+    def size(self) -> Any:
+        """The compiled function of a payload that returns the sum of the absolute values."""
+        fields = [f"abs(float(x{place}))" for place in self._places]
+        return _function(f"def function(x):\n return {' + '.join(fields)}", {})
+
+    @cached_property
+    def distance(self) -> Any:
+        """The compiled function of two payloads that returns how much they differ.
+
+        This is the difference of two numbers. With fields, it is a sum over the floating-point fields.
+        """
+        fields = [
+            f" + apart(float(x{place}), float(y{place}))"
+            for kind, place in zip(self.kinds, self._places, strict=True)
+            if self.single or kind == "f"
+        ]
+        return _function(f"def function(x, y):\n return 0.0{''.join(fields)}", {"apart": apart})
+
+    @property
+    def _places(self) -> list[str]:
+        """How code refers to each number of a payload."""
+        return [""] if self.single else [f"[{k}]" for k in range(len(self.kinds))]
+
     def _compile(self, source: str, of_number: str, of_field: str) -> Any:
         names = {f"wide{k}": np.float64 if kind == "f" else np.int64 for k, kind in enumerate(self.kinds)}
         fields = [
@@ -102,11 +131,17 @@ class Payload:
         return _function(source.format(body), names)
 
 
+@inlined
+def apart(old: float, new: float) -> float:
+    """Return the difference of two numbers; 0 for two infinities of one sign."""
+    return 0.0 if old == new else abs(old - new)
+
+
 def _function(source: str, names: dict[str, Any]) -> Any:
     """Return the compiled function of a source that this module wrote."""
     scope = {"__name__": __name__, **names}
     exec(source, scope)  # noqa: S102 - no text of a user is part of the source
-    return njit(**dict(OPTIONS, fastmath=False, forceinline=True))(scope["function"])
+    return inlined(scope["function"])
 
 
 def described(cache: KernelCache, find: Callable[[], Payload]) -> Payload:

@@ -11,6 +11,8 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu.partition import gather_values
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
     from evener.engine.array import PartitionedArray
@@ -21,6 +23,7 @@ __all__ = [
     "absolute_sum",
     "check_ranks",
     "is_constant",
+    "message_dtypes",
     "owned_values",
     "raise_nan",
     "upload_owned",
@@ -76,6 +79,13 @@ def absolute_sum(values: NDArray[Any]) -> float:
     if is_constant(values):
         return abs(float(values[0])) * len(values)
     return float(np.abs(values, dtype=np.float64).sum())
+
+
+def message_dtypes(fields: Iterable[str], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
+    """Return the types of messages: float32 for real numbers if no field is float64, else `wide`."""
+    given = set(fields)
+    short = "float32" in given and "float64" not in given
+    return [np.dtype("float32") if short and one.kind == "f" else one for one in wide]
 
 
 def owned_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[NDArray[Any]]:

@@ -18,43 +18,57 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evener.engine.checkpoints.state import restore, values_of
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
-from evener.programs.steps import raise_nan, upload_owned, write_owned
+from evener.programs.steps import message_dtypes, raise_nan, upload_owned, write_owned
 from evener.programs.vertex_kernels_gpu import GpuArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.kernels.kernel import Kernel
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
+    from evener.programs.mapreduce.stages import Stages
+    from evener.programs.payload import Payload
     from evener.programs.vertex_kernels_cpu import Shape
 
-__all__ = ["Run", "Supersteps", "message_dtypes"]
+__all__ = ["Run", "Supersteps"]
 
 kernels = KernelFile(__package__, "schedule")
+
+# The name of the active vertices in a checkpoint; fields have other names, which are names of Python.
+_ACTIVE = "active vertices"
 
 # Share of the edges above which reading all in column blocks is faster than reading some by rows.
 _DENSE_SHARE = 0.5
 
 
 class Run(NamedTuple):
-    """A finished run of a program: its fields, and facts about it."""
+    """A finished run of a program or of GIM-V: its fields, and facts about it.
+
+    Attributes
+    ----------
+    passes : int
+        The passes that plans count; 0 for MapReduce.
+    """
 
     pg: PartitionedGraph
-    engine: Engine
+    engine: Engine | Stages
     fields: dict[str, PartitionedArray]
     iterations: int
     converged: bool | None
     edges: int
     condition: Condition
+    passes: int
 
 
 class Supersteps:
@@ -98,8 +112,9 @@ class Supersteps:
         self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
         self.all_work = all_work
         self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
-        wide = shape.message.dtypes
-        dtypes = [one.dtype for one in first.values()] if shape.per_edge else message_dtypes(first, wide)
+        wide, dtypes = shape.message.dtypes, [one.dtype for one in first.values()]
+        if not shape.per_edge:
+            dtypes = message_dtypes(map(str, dtypes), wide)
         self.sent = [engine.array(dtype) for dtype in dtypes]
         self.next_sent = [engine.array(dtype) for dtype in dtypes]
         unit = (identity,) if shape.message.single else identity
@@ -120,7 +135,7 @@ class Supersteps:
         lengths = self._row_lengths() if keeps_messages else [None] * len(pg.partitions)
         self.scratch = engine.per_partition(
             [
-                _scratch(element, partition.owned, wide[0], own)
+                _scratch(element, partition.owned, shape.message, own)
                 for element, partition, own in zip(engine.elements, pg.partitions, lengths, strict=True)
             ]
         )
@@ -138,18 +153,32 @@ class Supersteps:
             lengths.append(own + other if self.shape.both else np.maximum(own, other))
         return lengths
 
-    def run(self, active: NDArray[np.bool_] | None, condition: Condition, name: str) -> Run:
-        """Run supersteps until the condition is met, or no vertex is active."""
+    def run(
+        self, active: NDArray[np.bool_] | None, condition: Condition, name: str, checkpoints: Checkpoints
+    ) -> Run:
+        """Run supersteps until the condition is met, or no vertex is active.
+
+        A checkpoint has no messages: a run that continues sends the messages of all states again.
+        """
         engine, n = self.engine, self.pg.graph.n
-        bits, counts = self._first_active(active)
-        count = engine.total(counts)
-        engine.superstep("send", active=engine.owned)
-        _, _, total, _ = self._step(0, 0.0, bits, bits, everyone=True, dense=False)
-        iteration, edges, read, converged, worked = 0, 0, 0, count == 0, None
+        bits, count = engine.bits(), n
+        if active is not None:
+            restore(engine, bits, [active[vertices] for vertices in self.pg.owned_vertices()])
+            count = int(np.count_nonzero(active))
+        iteration, edges, read, total, converged, worked = 0, 0, 0, 0.0, count == 0, None
         most = self.pg.graph.m * (2 if self.shape.both else 1)
         while iteration < condition.limit and not converged:
+            iteration, count, edges, total = checkpoints.step(
+                self.fields | {_ACTIVE: bits}, iteration, count, edges, total
+            )
+            counts = None
+            if iteration == 0 or checkpoints.restored:
+                engine.superstep("send", active=engine.owned)
+                _, _, size, _ = self._step(iteration, 0.0, bits, bits, everyone=True, first=True)
+                total = size if iteration == 0 else total  # rounded as in a run that was never stopped
+                counts = self._counts(bits, count)
             iteration += 1
-            engine.superstep("work", active=counts if iteration == 1 else None, edges=edges)
+            engine.superstep("work", active=counts, edges=edges)
             self._pull(worked)
             worked = None if count == n or self.all_work else self._schedule(iteration, bits)
             next_bits = engine.bits()
@@ -162,7 +191,7 @@ class Supersteps:
                 self._raise_nan(name, iteration)
             converged = condition.is_met(count == 0, change) or (count == 0 and not self.all_work)
         done = None if condition.fixed else converged
-        return Run(self.pg, engine, self.fields, iteration, done, edges, condition)
+        return Run(self.pg, engine, self.fields, iteration, done, edges, condition, passes=iteration)
 
     def _step(
         self,
@@ -172,14 +201,15 @@ class Supersteps:
         active: PartitionedArray,
         *,
         everyone: bool,
-        dense: bool,
+        dense: bool = False,
+        first: bool = False,
     ) -> tuple[int, float, float, int]:
         engine, (near, far) = self.engine, self._edges(iteration)
         found: tuple[int, float, float, int] = engine.compute(
-            self.kernel, self.scratch, dense, iteration == 0, everyone, near, far,
+            self.kernel, self.scratch, dense, first, everyone, near, far,
             _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
             self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
-            count_next_active=iteration > 0,
+            count_next_active=not first,
         )  # fmt: skip
         return found
 
@@ -211,18 +241,12 @@ class Supersteps:
         self.engine.push(scheduled, "or")
         return scheduled
 
-    def _first_active(self, active: NDArray[np.bool_] | None) -> tuple[PartitionedArray, PartitionedArray]:
-        """Return the bits and the numbers of the vertices that are active at first."""
-        bits = self.engine.bits()
-        if active is None:
-            return bits, self.engine.owned
-        owned = [active[vertices] for vertices in self.pg.owned_vertices()]
-        words = [np.zeros(-(-len(own) // 64), np.uint64) for own in owned]
-        for own, part in zip(owned, words, strict=True):
-            packed = np.packbits(own, bitorder="little")
-            part.view(np.uint8)[: len(packed)] = packed
-        self.engine.write(bits, words)
-        return bits, self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
+    def _counts(self, active: PartitionedArray, count: int) -> PartitionedArray:
+        """Return the number of active vertices of each partition, given the number of all."""
+        if count == self.pg.graph.n:
+            return self.engine.owned
+        owned = values_of(self.engine, active)
+        return self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
 
     def _raise_nan(self, name: str, iteration: int) -> None:
         self.engine.finish()
@@ -239,17 +263,10 @@ def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:
 
 
 def _scratch(
-    element: Element, owned: int, wide: np.dtype[Any], lengths: NDArray[Any] | None
+    element: Element, owned: int, message: Payload, lengths: NDArray[Any] | None
 ) -> GpuArrays | NDArray[Any]:
     """Return what an element keeps during a run. `lengths` has the messages of each vertex, to count them."""
     if element.kind == "cuda":
-        return GpuArrays(element, owned, wide, lengths)
+        return GpuArrays(element, owned, message, lengths)
     longest = 0 if lengths is None else int(lengths.max(initial=0))
-    return np.empty((WORKERS, longest), wide)
-
-
-def message_dtypes(first: Mapping[str, NDArray[Any]], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
-    """Return the types of messages: float32 for real numbers if no field is float64, else `wide`."""
-    given = {str(values.dtype) for values in first.values()}
-    short = "float32" in given and "float64" not in given
-    return [np.dtype("float32") if short and one.kind == "f" else one for one in wide]
+    return np.empty((WORKERS, longest), message.dtypes[0])

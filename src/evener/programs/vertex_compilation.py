@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit, typeof, types
+from numba import typeof, types
 
 from evener.errors import ArgumentError
-from evener.kernels.cpu.jit import OPTIONS
+from evener.kernels.cpu.jit import inlined
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
 from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, source_key
@@ -19,6 +19,7 @@ from evener.programs.operators import type_text
 from evener.programs.payload import Payload, check_combined, described
 from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
+from evener.programs.vertex_tuples_gpu import MAX_NUMBERS, TupleStep, tuple_functions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +46,7 @@ _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
 _OWN_FILES = (
     "vertex_kernels_cpu.py",
     "vertex_kernels_gpu.py",
+    "vertex_tuples_gpu.py",
     "vertex_compilation.py",
     "operators.py",
     "payload.py",
@@ -76,6 +78,11 @@ class ProgramFunctions(NamedTuple):
     def real(self) -> tuple[bool, ...]:
         """Whether functions see each field as float64 instead of int64."""
         return tuple(dtype != "int64" for dtype in self.dtypes)
+
+    @property
+    def state(self) -> Payload:
+        """The fields as a payload."""
+        return Payload.of_dtypes(self.dtypes)
 
     @property
     def key(self) -> str:
@@ -170,12 +177,12 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
 
 def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCache) -> Kernel:
-    load, store, distance = _state_functions(functions.names, functions.real)
+    state = functions.state
     combine = functions.combine.adapted(()) if functions.combine else None
     adapted = Functions(
-        load,
-        store,
-        distance,
+        _load_state(functions.names, functions.real),
+        state.store,
+        state.distance,
         functions.send.adapted(SEND_PARAMETERS),
         combine,
         functions.apply.adapted(APPLY_PARAMETERS),
@@ -192,10 +199,12 @@ def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCac
             first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch, *others
         )
 
-    on_gpu = None
+    on_gpu: GpuStep | TupleStep | None = None
+    named = state_class(functions.names)
     if shape.message.single:
-        linked = linked_functions(functions, adapted, state_class(functions.names), _apart, shape)
-        on_gpu = GpuStep(linked, key, shape)
+        on_gpu = GpuStep(linked_functions(functions, adapted, named, shape), key, shape)
+    elif len(shape.message.kinds) <= MAX_NUMBERS:
+        on_gpu = TupleStep(tuple_functions(functions, adapted, named, shape), key, shape)
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
 
 
@@ -239,24 +248,10 @@ def _state_type(names: tuple[str, ...], real: Sequence[bool]) -> types.Type:
 
 
 @lru_cache(maxsize=64)
-def _state_functions(names: tuple[str, ...], real: tuple[bool, ...]) -> tuple[Any, Any, Any]:
-    """Return functions that read a state from arrays, write it, and add up the changes of real fields."""
-    known: dict[str, Any] = {"State": state_class(names), "apart": _apart, "__name__": __name__}
+def _load_state(names: tuple[str, ...], real: tuple[bool, ...]) -> Any:
+    """Return a function that reads a state from arrays."""
+    known: dict[str, Any] = {"State": state_class(names), "__name__": __name__}
     known |= {f"wide_{i}": np.float64 if one else np.int64 for i, one in enumerate(real)}
     values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
-    writes = "".join(f"    fields[{i}][v] = state[{i}]\n" for i in range(len(names)))
-    changes = "".join(f" + apart(old[{i}], new[{i}])" for i, one in enumerate(real) if one)
-    text = (
-        f"def load(fields, v):\n    return State({values})\n"
-        f"def store(fields, v, state):\n{writes}"
-        f"def distance(old, new):\n    return 0.0{changes}\n"
-    )
-    exec(text, known)  # noqa: S102 - the text has numbers only
-    options = dict(OPTIONS, fastmath=False, forceinline=True)
-    load, store, distance = (njit(**options)(known[name]) for name in ("load", "store", "distance"))
-    return load, store, distance
-
-
-@njit(**dict(OPTIONS, fastmath=False, forceinline=True))  # type: ignore[untyped-decorator]
-def _apart(old: float, new: float) -> float:
-    return 0.0 if old == new else abs(old - new)
+    exec(f"def load(fields, v):\n    return State({values})\n", known)  # noqa: S102 - the text has numbers only
+    return inlined(known["load"])

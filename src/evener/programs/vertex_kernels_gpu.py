@@ -8,6 +8,7 @@ import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
 from evener.programs.columns import ColumnKernels
+from evener.programs.payload import apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,10 +16,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.programs.payload import Payload
     from evener.programs.vertex_compilation import ProgramFunctions
     from evener.programs.vertex_kernels_cpu import Functions, Shape
 
-__all__ = ["APPLY", "COMBINE", "FREQUENT", "TABLE_BYTES", "GpuArrays", "GpuStep", "linked_functions"]
+__all__ = [
+    "APPLY",
+    "COMBINE",
+    "FIELDS",
+    "FREQUENT",
+    "PLACE",
+    "PLACES",
+    "POINTERS",
+    "TABLE_BYTES",
+    "GpuArrays",
+    "GpuStep",
+    "linked_functions",
+    "places_of",
+    "state_code",
+]
 
 APPLY, COMBINE, FREQUENT = (f"{__package__}:vertex_{name}" for name in ("apply", "combine", "frequent"))
 
@@ -30,8 +46,10 @@ _PLACE_BYTES, TABLE_BYTES = 12, 64
 
 # The parameters through which functions read and write fields; see vertex_functions.cuh.
 _POINTERS = {"float32": "floats", "float64": "doubles", "int64": "integers"}
-_FIELDS = (*(f"{dtype}**" for dtype in _POINTERS), "int64")
-_PLACE = ("int64", "int64", "int64", "int64")  # degree, vertex, n, iteration
+FIELDS = (*(f"{dtype}**" for dtype in _POINTERS), "int64")
+POINTERS = f"{', '.join(_POINTERS.values())}, v"
+PLACE = ("int64", "int64", "int64", "int64")
+PLACES = "degree, vertex, n, iteration"
 
 
 class GpuArrays:
@@ -41,16 +59,16 @@ class GpuArrays:
     ----------
     element : Element
     owned : int
-    wide : dtype
-        The type of combined messages.
+    message : Payload
     lengths : ndarray of shape (owned,), optional
         The most messages of each vertex, to find the most frequent one.
 
     Attributes
     ----------
     element : Element
-    combined : array of shape (owned,)
-        The combined messages.
+    combined : array
+        The combined message of each owned vertex. If messages are tuples, it has a word of 64 bits for each
+        number of a message and vertex.
     long_rows, rows : array
         Vertices whose messages are counted in global and in shared memory.
     places : int
@@ -60,10 +78,11 @@ class GpuArrays:
     """
 
     def __init__(
-        self, element: Element, owned: int, wide: np.dtype[Any], lengths: NDArray[Any] | None = None
+        self, element: Element, owned: int, message: Payload, lengths: NDArray[Any] | None = None
     ) -> None:
         self.element = element
-        self.combined = element.allocate(owned, wide)
+        wide = message.dtypes[0] if message.single else np.dtype(np.int64)
+        self.combined = element.allocate(owned * len(message.dtypes), wide)
         self._addresses: dict[tuple[int, ...], Any] = {}
         if lengths is not None:
             # The longest rows come first, so that blocks with a long row get no other.
@@ -171,8 +190,28 @@ class GpuStep:
                 many(*given, rows, places, own.messages, own.times)
 
 
+def places_of(dtypes: Sequence[str]) -> list[str]:
+    """Return the code of the places of a vertex in arrays of these types, given the tables of pointers."""
+    return [f"{_POINTERS[dtype]}[{i}][v]" for i, dtype in enumerate(dtypes)]
+
+
+def state_code(program: ProgramFunctions) -> tuple[str, str]:
+    """Return the code that reads a state, and the code that writes `state` and its changes from `old`."""
+    places = places_of(program.dtypes)
+    wides = ["np.float64" if real else "np.int64" for real in program.real]
+    read = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"
+    writes = "".join(
+        f"    new_{i} = np.{dtype}(state[{i}])\n    {place} = new_{i}\n"
+        for i, (dtype, place) in enumerate(zip(program.dtypes, places, strict=True))
+    )
+    changes = "".join(
+        f" + apart(old[{i}], np.float64(new_{i}))" for i, real in enumerate(program.real) if real
+    )
+    return read, f"{writes}    change[0] = 0.0{changes}\n"
+
+
 def linked_functions(
-    program: ProgramFunctions, adapted: Functions, state: Any, apart: Any, shape: Shape
+    program: ProgramFunctions, adapted: Functions, state: Any, shape: Shape
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh, combine_all.cuh.
 
@@ -183,25 +222,13 @@ def linked_functions(
         The functions with all their parameters.
     state : type
         The named tuple of the fields.
-    apart : function
-        Returns the change of a floating-point field.
     shape : Shape
     """
     known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}
     known |= adapted._asdict()
     wide = shape.message.dtypes[0].name
-    places = [f"{_POINTERS[dtype]}[{i}][v]" for i, dtype in enumerate(program.dtypes)]
-    wides = ["np.float64" if real else "np.int64" for real in program.real]
-    old = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"
-    writes = "".join(
-        f"    new_{i} = np.{dtype}(state[{i}])\n    {place} = new_{i}\n"
-        for i, (dtype, place) in enumerate(zip(program.dtypes, places, strict=True))
-    )
-    changes = "".join(
-        f" + apart(old[{i}], np.float64(new_{i}))" for i, real in enumerate(program.real) if real
-    )
-    own = f"{', '.join(_POINTERS.values())}, v"
-    place = "degree, vertex, n, iteration"
+    old, change = state_code(program)
+    own, place = POINTERS, PLACES
     text = (
         f"def send_({own}, real_weight, weight, {place}):\n"
         f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {place})\n"
@@ -209,15 +236,14 @@ def linked_functions(
         f"    return aggregate({old}, {place})\n"
         f"def apply_({own}, message, {place}, total, change):\n"
         f"    old = {old}\n"
-        f"    state, active = apply(old, message, {place}, total)\n{writes}"
-        f"    change[0] = 0.0{changes}\n"
+        f"    state, active = apply(old, message, {place}, total)\n{change}"
         f"    return 1 if active else 0\n"
     )
     exec(text, known)  # noqa: S102 - the text has numbers only
     found = [
-        ("send", f"send_{wide}", wide, (*_FIELDS, "float64", "int64", *_PLACE)),
-        ("aggregate", "aggregate", "float64", (*_FIELDS, *_PLACE)),
-        ("apply", f"apply_{wide}", "int64", (*_FIELDS, wide, *_PLACE, "float64", "float64*")),
+        ("send", f"send_{wide}", wide, (*FIELDS, "float64", "int64", *PLACE)),
+        ("aggregate", "aggregate", "float64", (*FIELDS, *PLACE)),
+        ("apply", f"apply_{wide}", "int64", (*FIELDS, wide, *PLACE, "float64", "float64*")),
     ]
     functions = [
         LinkedFunction(name, known[f"{given}_"], returns, parameters, getattr(program, given).explain)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -61,8 +62,8 @@ class VertexProgram:
         The first value of each field, in the order of ``graph.ids``. float32 and float64 are kept; integers
         and truth values become int64.
     send : function of (state, weight)
-        Returns the message of a vertex along an edge: a number, or a tuple of numbers, which only CPUs can
-        combine. ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
+        Returns the message of a vertex along an edge: a number, or a tuple of numbers, on GPUs of up to 8.
+        ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
         be named `degree` (out-edges of the vertex), `vertex` (its position in ``graph.ids``), `n` (number of
         vertices) and `iteration` (from 1 on).
     combine : function of (a, b), or "most_frequent"
@@ -114,6 +115,7 @@ def program_spec(
         host_state=StateBytes(4 * fields + 8, 8),
         traffic=Traffic(pushed=0.0, pulled=8.0),
         unit="a superstep",
+        checkpoints=True,
         **others,
     )
 
@@ -137,6 +139,7 @@ def vertex_program(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the states of all vertices after a vertex program.
 
@@ -159,6 +162,8 @@ def vertex_program(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -199,7 +204,7 @@ def vertex_program(
     """
     run = run_program(
         graph, program, _SPEC, until=until, max_iter=max_iter, on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress,
+        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return result_of(run, "vertex_program", *columns_of(run), {"until": until})
 
@@ -216,6 +221,7 @@ def run_program(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Run:
     """Run a program, or the program of a graph, as the algorithm of a spec.
 
@@ -240,7 +246,7 @@ def run_program(
         given, functions, spec, first=first, message=message, along=along, condition=condition,
         identity=_identity(program, functions, message, negative=negative),
         active=_first_active(program.active, source), on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress,
+        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
 
@@ -269,7 +275,7 @@ def result_of(
         seconds=run.engine.finish(),
         edges=run.edges,
         partitioned=run.pg,
-        passes=run.iterations,
+        passes=run.passes,
     )
     if run.converged is False:
         msg = (

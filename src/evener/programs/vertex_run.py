@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.algorithms.spec import StateBytes
+from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
 from evener.programs.columns import message_columns
-from evener.programs.steps import check_ranks
-from evener.programs.supersteps import Supersteps, message_dtypes
+from evener.programs.steps import check_ranks, is_constant, message_dtypes
+from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
+from evener.programs.vertex_tuples_gpu import MAX_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.algorithms.spec import AlgorithmSpec
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
@@ -50,6 +54,7 @@ def run_functions(
     alpha: float | Literal["auto"] | None,
     gpu_memory: str | int | None,
     progress: Callable[[Progress], None] | None,
+    checkpoint: Checkpoint | None,
 ) -> Run:
     """Place a graph and run checked functions on it.
 
@@ -67,7 +72,7 @@ def run_functions(
     condition : Condition
     active : ndarray of bool, optional
         The vertices that are active at first.
-    on, policy, alpha, gpu_memory, progress
+    on, policy, alpha, gpu_memory, progress, checkpoint
         As for `vertex_program`.
     """
     source = graph_of(graph, spec.name)
@@ -79,33 +84,44 @@ def run_functions(
         timed="iteration" in functions.send.extra,
     )
     kernel = step_kernel(functions, shape)
-    placed_for = spec
-    if not message.single:  # no kernel of a GPU combines tuples
-        placed_for = replace(spec, name=f"{spec.name} with tuples as messages", kinds=("cpu",))
+    placed_for = _with_messages(spec, len(message.kinds))
     pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    types = [str(one.dtype) for one in first.values()]
-    check_ranks(spec.name, pg, (functions.key, condition, identity, along, types))
+    agreed = (functions.key, condition, identity, along)
+    check_ranks(spec.name, pg, agreed)
     # Column blocks are part of the placement, so they are built before the run begins.
-    columns = _columns(pg, functions, shape, first, identity, along)
+    columns = _columns(pg, functions, shape, identity, along)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
     supersteps = Supersteps(
         engine, pg, kernel, shape, first=first, identity=identity, along=along,
         keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
     )  # fmt: skip
-    return supersteps.run(active, condition, spec.name)
+    state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
+    facts = {"functions": repr(agreed), "state": state, "active": active}
+    with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
+        return supersteps.run(active, condition, spec.name, checkpoints)
+
+
+def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
+    """Return the spec of a program whose messages have several numbers."""
+    if numbers > MAX_NUMBERS:
+        name = f"{spec.name} with messages of more than {MAX_NUMBERS} numbers"
+        return replace(spec, name=name, kinds=("cpu",))
+    # Two buffers of messages and, for owned vertices, a combined message.
+    more, state = numbers - 1, spec.state
+    return replace(spec, state=StateBytes(state.vertex + (16 + 8) * more, state.mirror + 16 * more))
 
 
 def _columns(
     pg: PartitionedGraph,
     functions: ProgramFunctions,
     shape: Shape,
-    first: dict[str, NDArray[Any]],
     identity: Any,
     along: tuple[str, ...],
 ) -> tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]]:
     """Return the column blocks in which GPUs read float32 messages: of in-edges, and of out-edges."""
     rows: list[ColumnBlocks | None] = [None] * len(pg.partitions)
-    float32 = message_dtypes(first, shape.message.dtypes) == [np.float32]
+    dtypes = message_dtypes(functions.dtypes, shape.message.dtypes)
+    float32 = shape.message.single and dtypes == [np.float32]
     if functions.combine is None or shape.per_edge or not float32:
         return rows, rows
     directed = pg.graph.directed

@@ -31,6 +31,8 @@ def _edges(g):
         "src dst\n1 2\n3 4\n",
         "\r\n\r\nsrc;dst\r\n\r\n1;2\r\n3;4\r\n",
         '"src, of";dst;src\n5;2;1\n6;4;3\n',
+        "\ufeffsep=;\r\nsrc;dst\r\n1;2\r\n3;4\r\n",
+        "# of 2026\n#\n% src,dst\nsrc,dst\n1,2\n3,4\n",
     ],
 )
 def test_ways_to_write_two_edges(text, tmp_path, caplog):
@@ -52,6 +54,71 @@ def test_ways_to_write_two_edges(text, tmp_path, caplog):
 def test_blanks_around_a_field_are_removed_unless_quoted(text, expected, tmp_path):
     (tmp_path / "g.csv").write_text(text)
     assert _edges(ev.read(tmp_path / "g.csv")) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["src;dst;w\r\n1;2;0,5\r\n3;4;7\r\n", "1;2;0,5\n3;4;7\n", 'src;dst;w\n"1"; "2";0,5\n3;4;7,0\n'],
+)
+def test_semicolons_go_with_decimal_commas(text, tmp_path):
+    """Spreadsheets write both in countries with decimal commas."""
+    (tmp_path / "g.csv").write_text(text)
+    edges = [(int(tail), int(head), weight) for tail, head, weight in _edges(ev.read(tmp_path / "g.csv"))]
+    assert edges == [(1, 2, 0.5), (3, 4, 7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ('src,dst,w\na,b,"1,5"\n', {"decimal": ","}, 1.5),
+        ('src,dst,w\na,b,"1,234.5"\n', {"thousands": ","}, 1234.5),
+        ("src;dst;w\na;b;1,5\na;b;2.5\n", {"sep": ";"}, None),
+    ],
+)
+def test_other_commas_in_numbers_are_refused(text, options, expected, tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text(text)
+    with pytest.raises(
+        ev.FormatError, match=r"line 2: .*give Graph\.from_pandas the table of pandas\.read_csv"
+    ):
+        ev.read(path)
+    if expected is not None:  # the advice
+        assert ev.Graph.from_pandas(pd.read_csv(path, **options)).weights.tolist() == [expected]
+
+
+@pytest.mark.parametrize("name", ["g.csv", "heading.csv", "g.txt"])
+def test_ids_with_leading_zeros_are_names(name, tmp_path):
+    """Postal codes and account numbers: 02139 is not 2139."""
+    text = "02139,10001\n10001,2139\n"
+    (tmp_path / name).write_text(f"src,dst\n{text}" if name == "heading.csv" else text)
+    graph = ev.read(tmp_path / name)
+    assert _edges(graph) == [("02139", "10001"), ("10001", "2139")]
+    for copy in ("copy.csv", "copy.txt", "copy.parquet"):
+        ev.write(graph, tmp_path / copy)
+        assert ev.read(tmp_path / copy).ids.tolist() == ["02139", "10001", "2139"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("g.csv", "src,dst\n1,2\n".encode("utf-16"), r"found UTF-16 text \(save it as UTF-8\)"),
+        ("g.txt", b"1 2\r2 3\r", r"found carriage returns; convert it with tr '\\r' '\\n'"),
+        ("g.txt", b"ann -> bob\n", "found '->' as head; remove it"),
+        ("g.txt", b"1 --> 2\n", "found '-->' as head"),
+        ("g.txt", b"1;2\n", "give format='csv' for other separators"),
+    ],
+)
+def test_text_of_another_kind_is_refused(name, content, sentence, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ev.FormatError, match=sentence):
+        ev.read(tmp_path / name)
+    if b";" in content:  # the advice
+        assert _edges(ev.read(tmp_path / name, format="csv")) == [(1, 2)]
+
+
+def test_an_id_may_begin_with_a_hash(tmp_path):
+    (tmp_path / "g.csv").write_text("#cat,#dog\n#dog,#fox\n")
+    assert ev.read(tmp_path / "g.csv", columns=[0, 1]).m == 2
 
 
 @pytest.mark.parametrize(

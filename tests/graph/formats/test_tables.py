@@ -117,6 +117,15 @@ def test_ids_in_a_dictionary(tmp_path, kind):
     assert (graph.ids.tolist(), graph.targets.tolist()) == (["a", "b", "c"], [2, 0])
 
 
+def test_a_table_or_an_address_is_no_path():
+    table = pa.table({"src": [1], "dst": [2]})
+    with pytest.raises(ev.ArgumentError, match=r"found a table \(pyarrow.*\); use Graph.from_arrow"):
+        ev.read(table)
+    assert ev.Graph.from_arrow(table).m == 1  # the advice
+    with pytest.raises(ev.FileError, match=r"found the address https://example\.org/g\.csv; download"):
+        ev.read("https://example.org/g.csv")
+
+
 def test_damaged_statistics_of_a_column_do_not_end_the_process():
     """Arrow calls std::terminate if the metadata of this file's columns are looked up one by one."""
     file = Path(__file__).with_name("damaged_statistics.parquet")

@@ -79,7 +79,7 @@ def read(
     self_loops, duplicates : {"keep", "drop"}
         Keep or drop edges from a vertex to itself, and repeated edges. The lightest repeated edge stays.
     columns : sequence of str or int, optional
-        The columns of tail, head and, as a third entry, weight, for CSV, Parquet and Arrow. The default is
+        The columns of tail, head and, as a third entry, weight, for text, Parquet and Arrow. The default is
         columns with usual names, such as src, dst and weight. With numbers, the first row of a CSV file is a
         heading if it has usual names, or no numbers and a column of numbers below it.
 
@@ -291,6 +291,9 @@ def _read_options(
     """Return the checked options of `read`."""
     from evener.graph.formats.read_options import ReadOptions
 
+    if hasattr(path, "__arrow_c_stream__"):
+        msg = f"read: expected a path, found a table ({type_name(path)}); use Graph.from_arrow or from_pandas"
+        raise ArgumentError(msg)
     check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
     for name, truth in (("directed", directed), ("weighted", weighted)):
         if not isinstance(truth, bool | None):
@@ -324,6 +327,9 @@ def _source_of(path: str | os.PathLike[str], name: str | None) -> tuple[Format, 
     from evener.graph.formats.file import Source
     from evener.graph.formats.registry import format_of
 
+    if re.match(r"\w+://", os.fspath(path)):
+        msg = f"expected the path of a file, found the address {path}; download the file first"
+        raise FileError(msg)
     file = Path(path)
     if name is None and not file.suffix and not _exists(file):
         raise FileError(_missing(str(path)))

@@ -3,6 +3,8 @@
 Blanks around a field are no part of it, unless the field is in quotes. A field in quotes may hold line
 breaks. A separator at the end of each row separates nothing. Columns that are not chosen may hold any text.
 
+Ids with leading zeros are strings. With semicolons as separators, numbers may have decimal commas.
+
 A CSV file stores edges only. To read back an undirected graph, give ``directed=False``; to keep vertices
 without edges, give `n`. If only the ids are in quotes, the ids are strings: "01" and "1" differ. If the
 header is in quotes as well, quoted ids are integers if all of them are plain integers.
@@ -40,6 +42,10 @@ __all__ = ["FORMAT"]
 _INTEGER = re.compile(rb"[-+]?\d+")
 # Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
+# Numbers with leading zeros, such as postal codes, are names.
+_LEADING_ZERO = re.compile(rb"[-+]?0\d")
+# A number with commas, for the decimal point or between thousands.
+_COMMA = re.compile(r"[-+]?[\d.]+(,\d+)+(\.\d*)?")
 _NAMES = "to read ids as names, write column names in the first line and put the ids in quotes"
 # Error of Arrow for a value.
 _CONVERSION = re.compile(
@@ -58,7 +64,8 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     ends = first.fields[:2]
     bare = len(ends) == 2 and all(_is_number(end) for end in ends)
     by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
-    if bare and options.columns is None and head.delimiter in b",\t " and all(map(_is_integer, ends)):
+    plain = all(_is_integer(end) and not _LEADING_ZERO.match(end.text) for end in ends)
+    if bare and plain and options.columns is None and head.delimiter in b",\t ":
         with open_text(source) as text:
             return build_graph(read_numbers(text, options, Heading(), remedy=_NAMES), options, path)
     texts = [_decode(field.text, path, first.line) for field in first.fields]
@@ -72,7 +79,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     elif heading and len(row) == fields - 1 and not names[-1]:
         fields -= 1
     if bare and options.columns is None:
-        weighted = fields > 2 and (options.weighted or _is_number(first.fields[2]))
+        weighted = fields > 2 and (options.weighted or _is_weight(first.fields[2], head.delimiter))
         places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
     else:
         places = choose_places(names[:fields], options, path)
@@ -95,6 +102,7 @@ class _Shape(NamedTuple):
     names: list[str]
     fields: int
     places: list[int]
+    decimal_point: str = "."
 
     @property
     def chosen(self) -> list[str]:
@@ -113,6 +121,11 @@ def _is_integer(field: Field) -> bool:
 
 def _is_number(field: Field) -> bool:
     return not field.quoted and _NUMBER.fullmatch(field.text) is not None
+
+
+def _is_weight(field: Field, delimiter: bytes) -> bool:
+    text = field.text.replace(b",", b".") if delimiter == b";" else field.text
+    return not field.quoted and _NUMBER.fullmatch(text) is not None
 
 
 def _has_heading(records: list[Record], names: list[str]) -> bool:
@@ -140,11 +153,23 @@ def _types_of(shape: _Shape, row: list[Field]) -> list[str]:
     values = [row[place].text for place in shape.places] if len(row) == shape.fields else [b"0"] * 3
     kind = "string"
     # Quoted ids are strings, unless the file has no heading and the caller chose no columns.
-    quoted = shape.heading and _ids_are_quoted(shape, row)
-    if not quoted and all(_NUMBER.fullmatch(value) for value in values[:2]):
+    names = (shape.heading and _ids_are_quoted(shape, row)) or _have_leading_zeros(shape)
+    if not names and all(_NUMBER.fullmatch(value) for value in values[:2]):
         kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
     weights = values[2 : len(shape.places)]
     return [kind, kind, *("int64" if _INTEGER.fullmatch(value) else "float64" for value in weights)]
+
+
+def _have_leading_zeros(shape: _Shape) -> bool:
+    """Return whether an id in the first records is a number with a leading zero."""
+    records = shape.head.records[shape.heading :]
+    ids = (
+        record.fields[place].text
+        for record in records
+        for place in shape.places[:2]
+        if place < len(record.fields)
+    )
+    return any(map(_LEADING_ZERO.match, ids))
 
 
 def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
@@ -157,7 +182,13 @@ def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -
             with suppress(FormatError):  # a weight may be too large or have a fraction
                 return _table(source, shape, [*types[:2], dtype])
         types = [*types[:2], "float64"]
-    return _table(source, shape, types)
+    try:
+        return _table(source, shape, types)
+    except FormatError:
+        if types[2:] == ["float64"] and shape.head.delimiter == b";":  # of a country with decimal commas
+            with suppress(FormatError):
+                return _table(source, shape._replace(decimal_point=","), types)
+        raise
 
 
 def _table(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
@@ -211,6 +242,7 @@ def _read_with_arrow(
                 include_columns=list(named),
                 null_values=[""],
                 strings_can_be_null=True,
+                decimal_point=shape.decimal_point,
             ),
         )
 
@@ -229,8 +261,11 @@ def _has_blanks(table: Any) -> bool:
 def _cast(column: Any, place: int, alias: str, shape: _Shape, path: Path) -> Any:
     """Return a column of strings in another type."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     kind = pa.type_for_alias(alias)
+    if alias == "float64" and shape.decimal_point == ",":
+        column = pc.replace_substring(pc.replace_substring(column, ".", "no number"), ",", ".")
     try:
         return column.cast(kind)
     except pa.ArrowInvalid as error:
@@ -267,6 +302,8 @@ def _conversion_error(source: Source, shape: _Shape, types: list[str], *, newlin
 def _wrong_value(shape: _Shape, place: int, alias: str, value: str) -> str:
     kind = "integers" if "int" in alias else "numbers"
     remedy = "correct it, or quote string ids" if place in shape.places[:2] else "correct it"
+    if _COMMA.fullmatch(value):
+        remedy = "write numbers with a decimal point, or give Graph.from_pandas the table of pandas.read_csv"
     found = repr(value if len(value) <= 60 else value[:60] + "...")
     return f"expected {kind} in column {shape.names[place]!r}, as in its first row, found {found}; {remedy}"
 

@@ -28,6 +28,8 @@ _HEAD_BYTES = 1 << 16
 # Records per piece of an Arrow column.
 _PIECE = 1 << 16
 _DELIMITERS = (b",", b";", b"\t", b"|", b" ")
+# A comment before the first row, or Excel's line about the delimiter. An id such as "#tag" has no blank.
+_COMMENT = re.compile(rb"(?:[#%](?:[ \t#%][^\n]*)?|sep=.\r?)\n")
 _QUOTED = re.compile(rb'"[^"]*"')
 
 
@@ -71,9 +73,10 @@ def read_head(source: Source) -> Head:
             data += bytes(memoryview(piece)[:count])
             whole = count < more
             refuse_binary(data, source.path)
-            text = data.removeprefix(BOM_UTF8).lstrip(b"\r\n")
-            line = _QUOTED.sub(b"", text).split(b"\n", 1)[0]
-            delimiter = next((d for d in _DELIMITERS if d in line.strip()), b",")
+            line = _QUOTED.sub(b"", data[_first_row(data)[0] :].lstrip(b"\r\n")).split(b"\n", 1)[0].strip()
+            delimiter = next((d for d in _DELIMITERS if d in line), b",")
+            if line.count(b";") > line.count(b","):  # numbers with decimal commas
+                delimiter = b";"
             found = _first_records(data, delimiter, source.path, whole=whole)
             if whole or len(found) == _RECORDS:
                 break
@@ -147,7 +150,7 @@ def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Itera
     quoted_field = blanks + rb'"([^"]*+(?:""[^"]*+)*+)"' + blanks
     plain_field = blanks + rb"([^" + end + rb"\r\n]*+)"
     field = re.compile(b"(?:" + quoted_field + b"|" + plain_field + b")(" + end + rb"|\r?\n|\Z)")
-    at, line = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1
+    at, line = _first_row(data)
     while at < len(data):
         start, fields, separator = at, [], delimiter
         while separator == delimiter:
@@ -167,6 +170,14 @@ def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Itera
         if len(fields) > 1 or fields[0].text or fields[0].quoted:
             yield Record(fields, line, start, at)
         line += data.count(b"\n", start, at)
+
+
+def _first_row(data: bytes) -> tuple[int, int]:
+    """Return where the first row begins, and its line, after a byte-order mark and comments."""
+    at, line = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1
+    while comment := _COMMENT.match(data, at):
+        at, line = comment.end(), line + 1
+    return at, line
 
 
 def _damage(data: bytes, at: int) -> str:

@@ -1,9 +1,10 @@
 """Edge lists as text, as in SNAP, KONECT and GAP (`.el`, `.wel`): one ``tail head [weight]`` per line.
 
 Comments begin with # or %. Tabs, spaces or commas separate fields. If the ids of the first edge are no
-numbers, all ids are names: see `evener.graph.formats.name_lines`. The reader interprets some comments:
-"Directed graph", "Undirected graph" and the number of edges of SNAP, and "sym" and "asym" of KONECT. `write`
-adds comments for vertices without edges, and for the types of weights and ids.
+numbers, all ids are names: see `evener.graph.formats.name_lines`. A file that begins with usual column names
+is read as CSV. The reader interprets some comments: "Directed graph", "Undirected graph" and the number of
+edges of SNAP, and "sym" and "asym" of KONECT. `write` adds comments for vertices without edges, and for the
+types of weights and ids.
 """
 
 from __future__ import annotations
@@ -17,9 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError, shorten
+from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist_heading import Heading, read_heading
-from evener.graph.formats.edges import Edges, build_graph, count_edges, isolated_vertices, pieces
+from evener.graph.formats.edges import (
+    Edges,
+    build_graph,
+    count_edges,
+    isolated_vertices,
+    refuse_infinite,
+    write_lines,
+)
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
 from evener.graph.formats.integer_weights import first_not_representable
@@ -30,7 +39,7 @@ from evener.graph.formats.name_lines import (
     read_fields,
     read_fields_in_parts,
 )
-from evener.graph.formats.registry import Format
+from evener.graph.formats.registry import Format, format_of
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
 from evener.graph.share import EdgeIds, EdgeShare
@@ -47,7 +56,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["FORMAT", "read_numbers", "refuse_columns", "refuse_infinite", "write_lines"]
+__all__ = ["FORMAT", "read_numbers", "refuse_columns"]
 
 COMMENTS = b"#%"
 
@@ -56,18 +65,22 @@ _MIN_EDGE_SHARE = 0.99
 
 _log = logging.getLogger("evener")
 _NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
-_INTEGER = re.compile(rb"[-+]?\d+")
+# Numbers with leading zeros, such as postal codes, are names.
+_INTEGER = re.compile(rb"[-+]?(?:0|[1-9]\d*)")
 # An exponent needs a point, because "1e5" may be a name.
-_DECIMAL = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
+_DECIMAL = re.compile(rb"[-+]?(?:0|[1-9]\d*)(\.\d*([eE][-+]?\d+)?)?")
+# Arrows between two ids.
+_ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
 _MAX_EXACT = 2.0**53
 _NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
 _ISOLATED_PER_LINE = 1000
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
-    """Return the graph of an edge list."""
-    refuse_columns(options, "an edge list")
+    """Return the graph of an edge list; a file with usual column names is read as CSV."""
     source.check()
+    if options.columns is not None:
+        return _read_table(source, options)
     with open_text(source) as text:
         heading, numbers = _begin(text, options)
         if numbers:
@@ -76,13 +89,30 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     if not numbers:
         fields = read_fields(source)
         head = [column[0].as_py() for column in fields.columns] if len(fields.line) else []
-        edges, line, cut = (
-            _edges_of_names(fields, source, options, heading, head),
-            fields.last_line,
-            fields.cut,
-        )
+        if _has_column_names(fields, heading) and find_edge_columns([str(name) for name in head]):
+            directed = heading.directed if options.directed is None else options.directed
+            return _read_table(source, replace(options, directed=directed))
+        edges = _edges_of_names(fields, source, options, heading, head)
+        line, cut = fields.last_line, fields.cut
     _check_count(source.path, line, heading, len(edges.src), cut=cut)
     return build_graph(edges, options, source.path)
+
+
+def _read_table(source: Source, options: ReadOptions) -> Graph:
+    kind, _ = format_of(source.path, "csv")
+    return kind.read(source, options)
+
+
+def _has_column_names(fields: Fields, heading: Heading) -> bool:
+    return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
+
+
+def _refuse_column_names(text: Text, heading: Heading) -> None:
+    """Raise if a first line has usual column names: ranks do not look at the other lines before they read."""
+    names = [field.decode("utf-8", "replace") for field in lines.fields_of(text.peek() or b"")]
+    if not heading.strings and find_edge_columns(names):
+        msg = f"expected an edge, found column names; convert the file with evener convert, or {_NAMES}"
+        raise FormatError(msg, path=text.source.path, line=text.line + 1)
 
 
 def _begin(text: Text, options: ReadOptions) -> tuple[Heading, bool]:
@@ -106,7 +136,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     """Return the edges in this rank's part of an edge list."""
 
     def begin() -> Any:
-        refuse_columns(options, "an edge list")
+        refuse_columns(options, "an edge list on several ranks")
         source.check()
         if world.rank:
             return None
@@ -114,6 +144,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
             heading, numbers = _begin(text, options)
             if not numbers:
                 refuse_compressed(source)
+                _refuse_column_names(text, heading)
                 return heading, None, None, text.line, text.offset
             if options.n is not None and heading.isolated:
                 msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids"
@@ -237,7 +268,8 @@ def refuse_columns(options: ReadOptions, what: str) -> None:
 
 def _too_few_fields(line: bytes | None) -> str:
     found = "nothing" if line is None else repr(line[:60].decode("utf-8", "replace").strip())
-    return f"expected tail and head with a tab, space or comma between them, found {found}"
+    remedy = "; give format='csv' for other separators" if line and (b";" in line or b"|" in line) else ""
+    return f"expected tail and head with a tab, space or comma between them, found {found}{remedy}"
 
 
 def _check_count(path: Path, line: int, heading: Heading, found: int, *, cut: bool) -> None:
@@ -268,12 +300,15 @@ def _edges_of_names(
 
     columns, line = fields.columns, fields.line
     ends, count = columns[:2], len(columns)
-    if begins and len(line) > 1 and not heading.strings and is_header_row(columns):
+    if begins and _has_column_names(fields, heading):
         first = [end[0].as_py() for end in ends]
         if any(map(NUMBER.fullmatch, first)):
             msg = f"expected two integer vertex ids, as in the next line, found {' '.join(first)!r}; {_NAMES}"
         else:
-            msg = "expected an edge, found column names; begin the line with #, or use the suffix .csv"
+            msg = "expected an edge, found column names; begin the line with #, or give columns="
+        raise FormatError(msg, path=source.path, line=int(line[0]))
+    if begins and count > 2 and _ARROW.fullmatch(head[1]):
+        msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
         raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
     third = head[2].encode() if len(head) > 2 else b""
@@ -358,34 +393,6 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write("".join(f"{line}\n" for line in heading).encode())
         write_lines(graph, sink, delimiter="\t")
-
-
-def refuse_infinite(graph: Graph, target: Path) -> None:
-    """Raise if a weight is infinite, for formats with finite weights only."""
-    weights = graph.weights
-    if weights is None or weights.dtype.kind != "f" or not len(weights):
-        return
-    for extreme in (weights.min(), weights.max()):  # min and max allocate no array
-        if np.isinf(extreme):
-            msg = f"{target}: expected finite weights for this format, found {extreme}"
-            raise ArgumentError(f"{msg}; write .csv, .npz, .parquet or .evg")
-
-
-def write_lines(
-    graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none", widen_float32: bool = False
-) -> None:
-    """Write edges as lines of ids, an undirected edge once; see `pieces`."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
-    for piece in pieces(graph, widen_float32=widen_float32):
-        ends = [piece.src, piece.dst]
-        if graph.has_custom_ids:
-            ends = [graph.ids[end] for end in ends]
-        columns = ends if piece.weights is None else [*ends, piece.weights]
-        names = ["src", "dst", "weight"][: len(columns)]
-        csv.write_csv(pa.table([pa.array(c) for c in columns], names), sink, options)
 
 
 FORMAT = Format(

@@ -28,6 +28,8 @@ __all__ = [
     "isolated_vertices",
     "narrow_integers",
     "pieces",
+    "refuse_infinite",
+    "write_lines",
 ]
 
 # Edges per piece of a writer: 64 MiB of ids.
@@ -182,3 +184,31 @@ def count_edges(graph: Graph) -> int:
     if graph.directed:
         return graph.m
     return sum(len(piece.src) for piece in pieces(graph))
+
+
+def refuse_infinite(graph: Graph, target: Path) -> None:
+    """Raise if a weight is infinite, for formats with finite weights only."""
+    weights = graph.weights
+    if weights is None or weights.dtype.kind != "f" or not len(weights):
+        return
+    for extreme in (weights.min(), weights.max()):  # min and max allocate no array
+        if np.isinf(extreme):
+            msg = f"{target}: expected finite weights for this format, found {extreme}"
+            raise ArgumentError(f"{msg}; write .csv, .npz, .parquet or .evg")
+
+
+def write_lines(
+    graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none", widen_float32: bool = False
+) -> None:
+    """Write edges as lines of ids, an undirected edge once; see `pieces`."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    for piece in pieces(graph, widen_float32=widen_float32):
+        ends = [piece.src, piece.dst]
+        if graph.has_custom_ids:
+            ends = [graph.ids[end] for end in ends]
+        columns = ends if piece.weights is None else [*ends, piece.weights]
+        names = ["src", "dst", "weight"][: len(columns)]
+        csv.write_csv(pa.table([pa.array(c) for c in columns], names), sink, options)

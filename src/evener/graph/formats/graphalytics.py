@@ -18,8 +18,8 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns, refuse_infinite, write_lines
-from evener.graph.formats.edges import Edges, build_graph, count_edges
+from evener.graph.formats.edgelist import refuse_columns
+from evener.graph.formats.edges import Edges, build_graph, count_edges, refuse_infinite, write_lines
 from evener.graph.formats.file import Source, open_compressed
 from evener.graph.formats.registry import COMPRESSIONS, Format
 from evener.graph.formats.text_part import (

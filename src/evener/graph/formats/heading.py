@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
 
-__all__ = ["Heading"]
+__all__ = ["TEXT_WEIGHT_BYTES", "Heading"]
 
 # Bytes of a weight in a text file, at most.
 TEXT_WEIGHT_BYTES = 8
@@ -44,4 +44,4 @@ class Heading(NamedTuple):
     def summary(self) -> str:
         """The direction and the sizes in words, as `Graph.summary`."""
         kind, most = "directed" if self.directed else "undirected", "" if self.exact else "at most "
-        return f"{kind}, {self.n:,} vertices, {most}{self.m:,} stored edges, from the heading"
+        return f"{kind}, {self.n:,} vertices, {most}{self.m:,} stored edges (not read)"

@@ -16,8 +16,8 @@ import numpy as np
 
 from evener.errors import FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns, refuse_infinite
-from evener.graph.formats.edges import Edges, build_graph, count_edges, pieces
+from evener.graph.formats.edgelist import refuse_columns
+from evener.graph.formats.edges import Edges, build_graph, count_edges, pieces, refuse_infinite
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.integer_weights import first_not_representable

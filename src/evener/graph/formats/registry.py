@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPRESSIONS", "Format", "all_formats", "format_of"]
 
+# Libraries for formats that Evener does not have.
+_OTHER_LIBRARIES = dict.fromkeys((".dot", ".gexf", ".gml", ".graphml", ".net"), "NetworkX") | dict.fromkeys(
+    (".json", ".jsonl", ".ndjson", ".ods", ".orc", ".pkl", ".xls", ".xlsx", ".xml"), "pandas"
+)
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
 
@@ -169,6 +173,9 @@ def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -
 def _unknown(path: Path, suffix: str, known: list[str]) -> str:
     if path.is_dir():
         return f"{path} is a folder; give a file, or a container folder with the suffix .evg"
+    if (library := _OTHER_LIBRARIES.get(suffix)) is not None:
+        method = library.lower()
+        return f"{path}: no reader for {suffix!r}; use {library} with Graph.from_{method} or to_{method}"
     near = difflib.get_close_matches(suffix, known, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     found = f"unknown suffix {suffix!r}" if suffix else "no suffix"

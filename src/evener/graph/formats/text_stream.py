@@ -37,6 +37,8 @@ _SIGNATURES = {
     b"ARROW1": "an Arrow file (rename it to .arrow)",
     b"PK\x03\x04": "a zip archive, as .npz files are",
     b"\x93NUMPY": "a NumPy array",
+    b"\xff\xfe": "UTF-16 text (save it as UTF-8)",
+    b"\xfe\xff": "UTF-16 text (save it as UTF-8)",
 }
 
 
@@ -187,6 +189,9 @@ def refuse_binary(head: bytes, path: Path) -> None:
     kind = next((kind for mark, kind in _SIGNATURES.items() if head.startswith(mark)), None)
     if kind or b"\0" in head:
         raise FormatError(f"expected text, found {kind or 'binary data'}", path=path)
+    if b"\r" in (text := head.strip()) and b"\n" not in text:
+        msg = "expected lines that end with newlines, found carriage returns; convert it with tr '\\r' '\\n'"
+        raise FormatError(msg, path=path, line=1)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import os
 from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
@@ -28,6 +28,7 @@ __all__ = [
     "THREAD_SAFE",
     "can_cache",
     "inline_step",
+    "inlined",
     "parallel",
     "serial",
     "uncached_parallel",
@@ -117,11 +118,11 @@ def _locked(kernel):
 # Compile a kernel that runs on one thread.
 serial = njit(**OPTIONS, cache=CACHE, no_cfunc_wrapper=True)
 
-_STEP = {
-    "inline": "never", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": StepCompiler
-}  # fmt: skip
-_step = njit(**OPTIONS, **_STEP)
-_vertex_step = njit(**OPTIONS, **_STEP, forceinline=True)
+# Functions that only kernels call need no machine code and no wrappers of their own.
+_ONLY_LINKED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": StepCompiler}
+
+_step = njit(**OPTIONS, **_ONLY_LINKED, inline="never")
+_vertex_step = njit(**OPTIONS, **_ONLY_LINKED, inline="never", forceinline=True)
 
 
 def inline_step(function):
@@ -144,3 +145,12 @@ def _called_by_kernels(function, compiler):
     function.dispatcher = compiler(function)  # Numba's type does not keep the dispatcher
     function._numba_type_ = function.dispatcher._numba_type_
     return function
+
+
+def inlined(function: Any, *, reorder: bool = False) -> Any:
+    """Compile a function that is inlined into kernels. Python must not call the result.
+
+    LLVM may reorder its arithmetic only if `reorder` is true, for an associative function.
+    """
+    options = OPTIONS | {"fastmath": _FASTMATH if reorder else False}
+    return njit(**options, **_ONLY_LINKED, forceinline=True)(function)

@@ -1,9 +1,9 @@
 """Compiler pipelines that optimise code and generate machine code once for each kernel.
 
-Numba optimises and compiles each function separately: each step that a kernel calls, and three layers of a
-parallel loop. It links them into the kernel, and optimises and compiles the kernel again. Here only the
-linked kernel is optimised and compiled, which halves the time. See "Customizing the Compiler" in Numba's
-manual for developers.
+Numba optimises and compiles each function separately: each step or function of a user that a kernel calls,
+and three layers of a parallel loop. It links them into the kernel, and optimises and compiles the kernel
+again. Here only the linked kernel is optimised and compiled, which halves the time. See "Customizing the
+Compiler" in Numba's manual for developers.
 """
 
 from __future__ import annotations

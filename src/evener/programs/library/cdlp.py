@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.algorithms.verification import Answer
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -52,6 +53,7 @@ def cdlp(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the community of every vertex, by label propagation.
 
@@ -65,6 +67,8 @@ def cdlp(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -85,7 +89,7 @@ def cdlp(
     """
     run = run_program(
         graph, _program, SPEC, until=max_iter, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
-        progress=progress,
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
     def labels() -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from evener.algorithms.verification import Answer
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -57,6 +58,7 @@ def eigenvector_centrality(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the eigenvector centrality of every vertex.
 
@@ -72,6 +74,8 @@ def eigenvector_centrality(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -97,7 +101,7 @@ def eigenvector_centrality(
     """
     run = run_program(
         graph, _program, SPEC, until=check_tolerance(tol), max_iter=max_iter, on=on, policy=policy,
-        alpha=alpha, gpu_memory=gpu_memory, progress=progress,
+        alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
     return result_of(run, "eigenvector_centrality", SPEC.columns, columns, {"tol": tol, "max_iter": max_iter})

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from evener.algorithms.verification import Answer
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -58,6 +59,7 @@ def hits(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return how good a hub and an authority every vertex is.
 
@@ -73,6 +75,8 @@ def hits(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def hits(
     """
     run = run_program(
         graph, _program, SPEC, until=check_tolerance(tol), max_iter=max_iter, on=on, policy=policy,
-        alpha=alpha, gpu_memory=gpu_memory, progress=progress,
+        alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {name: (lambda name=name: unit_sum(run.pg, run.fields[name])) for name in run.fields}
     return result_of(run, "hits", SPEC.columns, columns, {"tol": tol, "max_iter": max_iter})

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from evener.algorithms.verification import Answer
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -50,6 +51,7 @@ def k_core(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the vertices of the k-core.
 
@@ -63,6 +65,8 @@ def k_core(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def k_core(
     # A vertex leaves at most once.
     run = run_program(
         graph, program, SPEC, max_iter=1 << 32, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
-        progress=progress,
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: run.pg.gather(run.fields["member"])}
     return result_of(run, "k_core", SPEC.columns, columns, {"k": int(k)})

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from evener.algorithms.verification import Answer
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -60,6 +61,7 @@ def katz_centrality(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the Katz centrality of every vertex.
 
@@ -78,6 +80,8 @@ def katz_centrality(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -109,7 +113,9 @@ def katz_centrality(
         opened(graph, SPEC), SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory
     )  # fmt: skip
     factor = 1 / (1 + _largest_degree(pg)) if attenuation is None else float(attenuation)
-    run = run_program(pg, _program(factor, float(tol)), SPEC, max_iter=max_iter, progress=progress)
+    run = run_program(
+        pg, _program(factor, float(tol)), SPEC, max_iter=max_iter, progress=progress, checkpoint=checkpoint
+    )
     columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
     return result_of(
         run, "katz_centrality", SPEC.columns, columns,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from evener.algorithms.verification import Answer
+    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -53,6 +54,7 @@ def maximal_independent_set(
     alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return a maximal independent set.
 
@@ -66,6 +68,8 @@ def maximal_independent_set(
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
         Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def maximal_independent_set(
 
     run = run_program(
         graph, program, SPEC, max_iter=1 << 32, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
-        progress=progress,
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: (run.pg.gather(run.fields["status"]) == _MEMBER).astype(np.int64)}
     return result_of(run, "maximal_independent_set", SPEC.columns, columns, {"seed": seed})

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAP_PARAMETERS",
+    "Signature",
     "UserKernel",
     "assign_kernel",
     "check_operators",
@@ -68,6 +69,24 @@ class UserKernel(NamedTuple):
     kernel: Any
     file: LinkedFile
     payload: Payload
+
+
+class Signature(NamedTuple):
+    """The types that the operators of GIM-V see.
+
+    Attributes
+    ----------
+    value : Payload
+        The value of a vertex.
+    message : Payload
+        What `combine2` returns.
+    real_weights : bool
+        Whether weights are float64 instead of int64.
+    """
+
+    value: Payload
+    message: Payload
+    real_weights: bool
 
 
 def check_operators(operators: Operators, *, real: bool) -> None:
@@ -111,6 +130,7 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
         kernel = make_map(
             function.adapted(_EMIT_PARAMETERS),
             payload,
+            value=Payload.of_number(real=value is np.float64),
             weight=weight,
             reads_value="source_value" in function.extra,
             reads_target="target_value" in function.extra,
@@ -123,22 +143,22 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
     return _cached("map_cpu.py", function, f"{weight} {value}", build)
 
 
-def message_kernel(combine2: Operator, *, real: bool, weighted: bool) -> Any:
+def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) -> Any:
     """Return the kernel of the map stage of GIM-V: the message of the source for the target of each edge."""
-    wide: Any = np.float64 if real else np.int64
+    wide: Any = np.float64 if signature.real_weights else np.int64
 
     def build(cache: KernelCache) -> Any:
-        emit = make_emit(wide, combine2.adapted(MESSAGE_PARAMETERS))
         kernel = make_map(
-            emit,
-            Payload.of_number(real=real),
-            weight=np.float64 if weighted else None,
+            make_emit(wide, combine2.adapted(MESSAGE_PARAMETERS)),
+            signature.message,
+            value=signature.value,
+            weight=wide if weighted else None,
             reads_value=True,
             reads_target=False,
         )
         return _kept(kernel, cache)
 
-    return _cached("map_cpu.py", combine2, f"message {real} {weighted}", build)
+    return _cached("map_cpu.py", combine2, f"message {signature} {weighted}", build)
 
 
 def combine_kernel(function: Operator, payload: Payload, *, checked: bool = False) -> UserKernel:
@@ -187,16 +207,16 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
     return _cached("reduce_cpu.py", function, f"reduce {payload}", build)
 
 
-def assign_kernel(operators: Operators, *, real: bool) -> Any:
+def assign_kernel(operators: Operators, signature: Signature) -> Any:
     """Return the kernel that assigns the next value of each vertex in GIM-V."""
-    wide: Any = np.float64 if real else np.int64
 
     def build(cache: KernelCache) -> Any:
         extra = [one.adapted(VALUE_PARAMETERS) for one in (operators.assign, operators.until)]
-        return _kept(make_assign(wide, *extra), cache)
+        return _kept(make_assign(signature.value, signature.message, *extra), cache)
 
     until = operators.until
-    return _cached("assign_cpu.py", operators.assign, f"{real} {until.key} {' '.join(until.extra)}", build)
+    variant = f"{signature} {until.key} {' '.join(until.extra)}"
+    return _cached("assign_cpu.py", operators.assign, variant, build)
 
 
 def _cached(file: str, function: Operator, variant: str, build: Callable[[KernelCache], T]) -> T:

@@ -16,23 +16,27 @@ from evener.engine.array import PartitionedArray
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
-from evener.programs.mapreduce.placement import memory_limit
+from evener.programs.mapreduce.placement import memory_limit, placed_for_gimv
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
+from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
-from evener.programs.payload import Payload
-from evener.programs.steps import absolute_sum, owned_values, raise_nan
+from evener.programs.steps import absolute_sum, check_ranks, message_dtypes, owned_values, raise_nan
+from evener.programs.supersteps import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
 
     from numpy.typing import NDArray
 
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
-    from evener.programs.mapreduce.records import Run
-    from evener.programs.mapreduce.stages import Stages
+    from evener.programs.mapreduce.compilation import Signature
+    from evener.programs.mapreduce.records import Run as Rows
 
 __all__ = ["run_two_stages"]
 
@@ -42,8 +46,8 @@ class TwoStages(Protocol):
 
     Attributes
     ----------
-    values : list of ndarray
-        The value of each owned vertex of each partition.
+    values : list of tuple of ndarray
+        The fields of the owned vertices of each partition.
     """
 
     values: list[Any]
@@ -57,46 +61,67 @@ class TwoStages(Protocol):
 
 
 def run_two_stages(
-    pg: PartitionedGraph,
-    stages: Stages,
+    graph: Graph | PartitionedGraph,
     operators: Operators,
-    first: NDArray[Any],
-    identity: float,
+    signature: Signature,
+    *,
+    first: Mapping[str, NDArray[Any]],
+    identity: Any,
     condition: Condition,
-) -> tuple[PartitionedArray, int, bool | None]:
-    """Return the values, the number of iterations, and whether the condition is met.
+    on: str | Sequence[str] | None,
+    policy: str,
+    alpha: float | Literal["auto"] | None,
+    gpu_memory: str | int | None,
+    progress: Callable[[Progress], None] | None,
+) -> Run:
+    """Place a graph and run GIM-V on it, in two stages for each iteration.
 
     This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
-    pg : PartitionedGraph
-        On CPU elements, or on GPUs of one rank.
-    stages : Stages
+    graph : Graph or PartitionedGraph
     operators : Operators
-        Checked for the type of `first`.
-    first : ndarray of shape (n,)
-    identity : number
+        Checked for the signature.
+    signature : Signature
+    first : mapping of str to ndarray of shape (n,)
+        The first values of the fields.
+    identity : number or tuple of numbers
         The combined message of a vertex without in-edges.
     condition : Condition
-        A number of iterations is never met: None.
+    on, policy, alpha, gpu_memory, progress
+        As for `evener.gimv`.
 
     Raises
     ------
     ArgumentError
-        If a value becomes NaN.
+        If a value becomes NaN. If an element is a GPU, and values have fields or elements are not all GPUs of
+        one rank.
     """
-    kind = GpuStages if pg.elements[0].kind == "cuda" else CpuStages
-    steps: TwoStages = kind(pg, stages, operators, first, identity)
-    n, total = pg.graph.n, absolute_sum(first)
+    pg = placed_for_gimv(
+        graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
+    )
+    types = [str(values.dtype) for values in first.values()]
+    check_ranks("gimv", pg, ([one.key for one in operators], condition, identity, types, "mapreduce"))
+    stages = Stages(pg, "gimv", progress)
+    steps: TwoStages
+    if pg.elements[0].kind == "cuda":
+        (values,) = first.values()
+        steps = GpuStages(pg, stages, operators, values, identity)
+    else:
+        steps = CpuStages(pg, stages, operators, signature, first, identity)
+    n, total = pg.graph.n, sum(absolute_sum(values) for values in first.values())
     iteration, converged = 0, n == 0
     while iteration < condition.limit and not converged:
         iteration += 1
         ready, change, total = pg.world.allreduce(steps.step(total), "sum")
         converged = condition.is_met(ready == n, change)
         if math.isnan(total):
-            raise_nan("gimv", pg, PartitionedArray(steps.values), iteration)
-    return PartitionedArray(steps.values), iteration, None if condition.fixed else converged
+            for field in map(PartitionedArray, zip(*steps.values, strict=True)):
+                raise_nan("gimv", pg, field, iteration)
+    fields = dict(zip(first, map(PartitionedArray, zip(*steps.values, strict=True)), strict=True))
+    done = None if condition.fixed else converged
+    return Run(pg, stages, fields, iteration, done, pg.graph.m * iteration, condition, passes=0)
 
 
 class CpuStages:
@@ -107,25 +132,28 @@ class CpuStages:
         pg: PartitionedGraph,
         stages: Stages,
         operators: Operators,
-        first: NDArray[Any],
-        identity: float,
+        signature: Signature,
+        first: Mapping[str, NDArray[Any]],
+        identity: Any,
     ) -> None:
-        dtype = first.dtype
-        real = dtype.kind == "f"
-        message = message_kernel(operators.combine2, real=real, weighted=pg.graph.weight_dtype is not None)
-        combine = combine_kernel(operators.combine_all, Payload.of_number(real=real), checked=True)
-        self._assign = assign_kernel(operators, real=real)
+        message = signature.message
+        weighted = pg.graph.weight_dtype is not None
+        map_kernel = message_kernel(operators.combine2, signature, weighted=weighted)
+        combine = combine_kernel(operators.combine_all, message, checked=True)
+        dtypes = message_dtypes((str(own.dtype) for own in first.values()), message.dtypes)
+        functions = JobFunctions(map_kernel, Combine(combine.kernel), np.dtype(np.uint32), dtypes)
+        self._assign = assign_kernel(operators, signature)
         self._job = Job(
             pg,
             stages,
-            functions={"cpu": JobFunctions(message, Combine(combine.kernel), np.dtype(np.uint32), [dtype])},
+            functions={"cpu": functions},
             router=OwnerRouter(pg),
             memory=memory_limit(None, pg.world),
         )
-        self._pg, self._stages, self._identity = pg, stages, identity
-        self._wide = np.float64 if real else np.int64
-        self._initial = owned_values(pg, first)
-        self.values = [own.copy() for own in self._initial]
+        self._pg, self._stages = pg, stages
+        self._nothing = list(zip((identity,) if message.single else identity, message.dtypes, strict=True))
+        self._initial = list(zip(*(owned_values(pg, values) for values in first.values()), strict=True))
+        self.values = [tuple(field.copy() for field in own) for own in self._initial]
 
     def step(self, total: float) -> tuple[int, float, float]:
         """Run both stages."""
@@ -134,12 +162,13 @@ class CpuStages:
         ready, change, size = (sum(column) for column in zip(*found, strict=True))
         return ready, change, size
 
-    def _assign_on(self, p: int, rows: Run, total: float) -> Sequence[Any]:
+    def _assign_on(self, p: int, rows: Rows, total: float) -> Sequence[Any]:
         partition, values = self._pg.partitions[p], self.values[p]
-        message = np.full(len(values), self._identity, self._wide)
-        message[rows.keys] = rows.columns[0]
+        messages = tuple(np.full(partition.owned, *nothing) for nothing in self._nothing)
+        for message, column in zip(messages, rows.columns, strict=True):
+            message[rows.keys] = column
         reduced: Sequence[Any] = self._assign(
-            message, partition.out_degree, partition.vertices, self._pg.graph.n, total, self._initial[p],
+            messages, partition.out_degree, partition.vertices, self._pg.graph.n, total, self._initial[p],
             values,
         )  # fmt: skip
         return reduced

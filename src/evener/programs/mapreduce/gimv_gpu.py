@@ -55,7 +55,7 @@ class GpuStages:
         ]
         self._stages, self._routes = stages, pg.routes
         self._rounds = max(gpu.chunks for gpu in self._gpus)
-        self.values = [gpu.value for gpu in self._gpus]
+        self.values = [(gpu.value,) for gpu in self._gpus]
 
     def step(self, total: float) -> tuple[int, float, float]:
         """Run both stages."""

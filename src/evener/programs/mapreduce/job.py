@@ -76,17 +76,17 @@ class Job:
         self._rounds = max(1, int(pg.world.allreduce(rounds, "max")))
         self.pairs = self.spilled = 0
 
-    def run(self, values: Sequence[NDArray[Any]]) -> list[Run]:
+    def run(self, values: Sequence[tuple[NDArray[Any], ...]]) -> list[Run]:
         """Return the rows of each element on the host, sorted by key.
 
         Parameters
         ----------
-        values : sequence of ndarray
-            The values of the vertices of each partition, which the map function reads.
+        values : sequence of tuple of ndarray
+            The fields of the vertices of each partition, which the map function reads.
         """
         stages, workers = self._stages, self._workers
         for worker, own in zip(workers, values, strict=True):
-            worker.values = worker.element.upload(own)
+            worker.values = tuple(map(worker.element.upload, own))
         if self._rounds == 1:
             (found,) = self._sorted_rounds()
             return self._copy.download(stages.run("reduce", _rows_of, workers, found))

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, prange, types
+from numba import prange, types
 from numba.extending import intrinsic
 
-from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
+from evener.kernels.cpu.jit import inline_step, inlined, uncached_parallel
 
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
 
 __all__ = ["make_emit", "make_map", "without_none"]
 
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 @intrinsic
@@ -34,30 +34,48 @@ def without_none(typingctx, value):  # noqa: ARG001 - Numba's signature for an i
     return value.type(value), codegen
 
 
+@inline_step
+def _row_of(offsets, e):
+    """Return the row of an edge, by bisection; `np.searchsorted` would take five times as long to compile."""
+    row, end = _ZERO, np.uint64(len(offsets) - 1)
+    while row + _ONE < end:
+        middle = (row + end) // _TWO
+        if offsets[middle] <= e:
+            row = middle
+        else:
+            end = middle
+    return row
+
+
 def make_emit(wide: Any, combine2: Any) -> Any:
     """Return the function `emit` of GIM-V: the message of the source, with the local target as key.
 
     Parameters
     ----------
     wide : type
-        ``np.float64`` or ``np.int64``, as operators see values.
+        ``np.float64`` or ``np.int64``, as `combine2` sees weights.
     combine2 : compiled function
     """
 
-    @njit(**dict(OPTIONS, fastmath=False, forceinline=True))
+    @inlined
     def emit(source, target, local, weight, value, target_value, degree, n):  # noqa: ARG001 - as map functions
-        return local, combine2(wide(weight), wide(value), degree, source, n)
+        return local, combine2(wide(weight), value, degree, source, n)
 
     return emit
 
 
-def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, reads_target: bool) -> Any:
+def make_map(
+    emit: Any, payload: Payload, *, value: Payload, weight: Any, reads_value: bool, reads_target: bool
+) -> Any:
     """Return the kernel `map_edges`, with the function `emit` compiled into it.
 
     Parameters
     ----------
     emit : compiled function
     payload : Payload
+        The payload of the pair that `emit` returns.
+    value : Payload
+        The value of a vertex.
     weight : type or None
         ``np.float64`` or ``np.int64``; None if edges have no weights.
     reads_value, reads_target : bool
@@ -65,16 +83,16 @@ def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, rea
     """
     weighted = weight is not None
     wide = weight if weighted else np.int64
-    store = payload.store
+    store, load = payload.store, value.load
 
     @inline_step
-    def map_piece(begin, end, at, offsets, targets, weights, vertices, degree, value, n, keys, columns):
-        row = np.uint64(np.searchsorted(offsets, begin, side="right")) - _ONE
+    def map_piece(begin, end, at, offsets, targets, weights, vertices, degree, values, n, keys, columns):
+        row = _row_of(offsets, begin)
         e = begin
         while e < end:
             stop = min(offsets[row + _ONE], end)
             source, own_degree = np.int64(vertices[row]), np.int64(degree[row])
-            own = value[row if reads_value else _ZERO]
+            own = load(values, row if reads_value else _ZERO)
             for i in range(e, stop):
                 local = np.uint64(targets[i])
                 pair = emit(
@@ -83,7 +101,7 @@ def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, rea
                     local,
                     wide(weights[i]) if weighted else wide(1),
                     own,
-                    value[local if reads_target else _ZERO],
+                    load(values, local if reads_target else _ZERO),
                     own_degree,
                     n,
                 )
@@ -98,7 +116,7 @@ def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, rea
 
     @uncached_parallel
     def map_edges(
-        begin, end, step, offsets, targets, weights, vertices, degree, value, n, keys, columns, counts
+        begin, end, step, offsets, targets, weights, vertices, degree, values, n, keys, columns, counts
     ):
         """Write the pairs of the edges ``begin:end``; ``counts[k]`` is the number of pairs of piece ``k``."""
         for k in prange(len(counts)):
@@ -107,7 +125,7 @@ def make_map(emit: Any, payload: Payload, *, weight: Any, reads_value: bool, rea
             last = min(first + step, end)
             counts[k] = (
                 map_piece(
-                    first, last, at, offsets, targets, weights, vertices, degree, value, n, keys, columns
+                    first, last, at, offsets, targets, weights, vertices, degree, values, n, keys, columns
                 )
                 - at
             )

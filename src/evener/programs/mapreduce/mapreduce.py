@@ -211,12 +211,12 @@ def _wide(dtype: Any) -> type:
     return np.float64 if np.dtype(dtype).kind == "f" else np.int64
 
 
-def _local_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[NDArray[Any]]:
+def _local_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[tuple[NDArray[Any]]]:
     """Return the values of the vertices and mirrors of each partition."""
     if len(values) != pg.graph.n:
-        return [values for _ in pg.partitions]
+        return [(values,) for _ in pg.partitions]
     pairs = zip(pg.elements, pg.partitions, strict=True)
-    return [values[element.download(partition.vertices)] for element, partition in pairs]
+    return [(values[element.download(partition.vertices)],) for element, partition in pairs]
 
 
 def _of_rank(runs: Sequence[Run]) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:

@@ -62,8 +62,9 @@ def placed_for_gimv(
     policy: str,
     alpha: float | Literal["auto"] | None,
     gpu_memory: str | int | None,
+    fields: bool,
 ) -> PartitionedGraph:
-    """Return the graph on CPU elements, or on GPUs of one rank, as `placed` does.
+    """Return the graph on CPU elements or, without fields, on GPUs of one rank, as `placed` does.
 
     Raises
     ------
@@ -72,19 +73,20 @@ def placed_for_gimv(
     """
     if not isinstance(graph, PartitionedGraph):
         names = [name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)]
-        _check_kinds(names, current_world().size)
+        _check_kinds(names, current_world().size, fields=fields)
     pg = placed(graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _check_kinds([kind for own in kinds for kind in own], pg.world.size)
+    _check_kinds([kind for own in kinds for kind in own], pg.world.size, fields=fields)
     return pg
 
 
-def _check_kinds(kinds: Sequence[str], ranks: int) -> None:
-    if "cuda" in kinds and (set(kinds) != {"cuda"} or ranks > 1):
+def _check_kinds(kinds: Sequence[str], ranks: int, *, fields: bool) -> None:
+    if "cuda" in kinds and (set(kinds) != {"cuda"} or ranks > 1 or fields):
         found = "GPUs" if set(kinds) == {"cuda"} else "CPUs and GPUs"
+        name, where = ("fields and ", "") if fields else ("", " or on GPUs of one rank")
         msg = (
-            f'gimv with engine="mapreduce" runs on CPU elements or on GPUs of one rank, and the graph is on '
-            f'{found}; place it with on="cpu"'
+            f'gimv with {name}engine="mapreduce" runs on CPU elements{where}, and the graph is on {found}; '
+            'place it with on="cpu"'
         )
         raise ArgumentError(msg)
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from evener.kernels.cpu.build import slice_bound
-from evener.kernels.cpu.jit import OPTIONS, inline_step, uncached_parallel
+from evener.kernels.cpu.jit import inline_step, inlined, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
     """
     load, store, cast = payload.load, payload.store, payload.cast
 
-    @njit(**dict(OPTIONS, fastmath=False, forceinline=True))
+    @inlined
     def position(order, i):
         return np.uint64(order[i]) if ordered else i
 
@@ -72,7 +72,10 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
         slices = len(rows)
         for t in prange(slices):
             begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
-            combine_slice(keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, t)
+            # `t` is int64 or uint64, because Numba compiles a parallel loop twice.
+            combine_slice(
+                keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, np.uint64(t)
+            )
         for t in range(1, slices):
             begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
             if _ZERO < begin < end and keys[begin] == keys[begin - _ONE]:

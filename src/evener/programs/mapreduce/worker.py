@@ -52,14 +52,14 @@ class Worker(Protocol):
     reducer : Reducer
     edges : int
         The edges of the element.
-    values : ndarray
-        The values of vertices that the map function reads, in the element's memory.
+    values : tuple of ndarray
+        The fields of vertices that the map function reads, in the element's memory.
     """
 
     element: Element
     reducer: Reducer
     edges: int
-    values: NDArray[Any]
+    values: tuple[NDArray[Any], ...]
 
     def room(self, memory: int, elements: int) -> int:
         """Return the edges of the largest chunk.

@@ -47,7 +47,7 @@ class CpuWorker:
         self._partition, self._n, self._elements = pg.partitions[place], pg.graph.n, len(pg.ranks)
         self._own, self._place, self._functions, self._router = len(pg.elements), place, functions, router
         self.edges = 0 if self._partition.out is None else self._partition.out.count
-        self.values: NDArray[Any] = np.zeros(1)
+        self.values: tuple[NDArray[Any], ...] = ()
         self._keys: NDArray[Any]
         self._columns: list[NDArray[Any]]
         self._counts: NDArray[np.uint64]

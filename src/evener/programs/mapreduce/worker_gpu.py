@@ -45,7 +45,7 @@ class GpuWorker:
         self._partition, self._n, self._elements = pg.partitions[place], pg.graph.n, len(pg.ranks)
         self._place, self._functions, self._router = place, functions, router
         self.edges = 0 if self._partition.out is None else self._partition.out.count
-        self.values: Any = None
+        self.values: tuple[Any, ...] = ()
         self._keys: Any = None
         self._columns: list[Any] = []
         self._found: Any = None
@@ -75,7 +75,7 @@ class GpuWorker:
         kernel = Kernel(cuda=self._functions.map, name=f"map_{'weighted_' * len(weights)}edges")
         return self.element.kernel(kernel)(
             begin, end, edges.offsets, edges.targets, *weights, partition.vertices, partition.out_degree,
-            self.values.view(np.uint64), self._n, self._keys, addresses(self.element, self._columns),
+            self.values[0].view(np.uint64), self._n, self._keys, addresses(self.element, self._columns),
             self._found,
         )  # fmt: skip
 

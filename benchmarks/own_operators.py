@@ -2,9 +2,9 @@
 
 All run the same number of iterations on one placement: in float32, in float64, and with weights. Without
 weights, PageRank also runs as a vertex program. The first use of an operator compiles it. A later use in
-another process loads it from the cache folder. The case "uses" times both, in four processes. The case "jobs"
-times jobs of `ev.mapreduce` on the weighted graph: the sum of the weights of the in-edges of each vertex, by
-`combine` and by `reduce`.
+another process loads it from the cache folder. The case "uses" times both, in four processes, for numbers
+and for fields. The case "jobs" times jobs of `ev.mapreduce` on the weighted graph: the sum of the weights of
+the in-edges of each vertex, by `combine` and by `reduce`.
 
     python benchmarks/own_operators.py --scale 20
     python benchmarks/own_operators.py --scale 22 --on cuda:0
@@ -27,14 +27,17 @@ import harness
 
 CASES = ("float32", "float64", "weights", "uses", "jobs")
 
-# Prints the seconds of two runs on a small graph, after a run that loads the engine.
+# Prints the seconds of two runs on a small graph, with numbers and with fields, after a run that loads the
+# engine.
 FIRST_USE = """
 import sys, time, evener as ev, evener.programs.gimv
-g = ev.partition(ev.Graph.from_edges([0, 1], [1, 0]), on=sys.argv[1])
+g = ev.partition(ev.Graph.from_edges([0, 1], [1, 0], [1.0, 2.0]), on=sys.argv[1])
 ev.pagerank(g)["rank"]
-for _ in range(2):
+numbers = lambda m, v, degree: v / degree, lambda x, y: x + y, lambda old, new: new, 1.0
+fields = lambda m, v, vertex: (v[0] + m, vertex), min, min, {"distance": [0.0, 9.0], "parent": 0}
+for operators in (numbers, numbers, fields, fields):
     start = time.perf_counter()
-    ev.gimv(g, lambda m, v, degree: v / degree, lambda x, y: x + y, lambda old, new: new, 1.0, until=2)
+    ev.gimv(g, *operators, until=2)
     print(time.perf_counter() - start)
 """
 
@@ -140,12 +143,15 @@ def _uses(on):
             subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout
             for _ in range(4)
         ]
-    (compiled, _), *later = (list(map(float, run.split())) for run in runs)
-    return [
-        {"what": "first use", "seconds": [compiled]},
-        {"what": "first use in a later process", "seconds": [run[0] for run in later]},
-        {"what": "later use in the process", "seconds": [run[1] for run in later]},
-    ]
+    compiled, *later = (list(map(float, run.split())) for run in runs)
+    rows = []
+    for values, first in (("numbers", 0), ("fields", 2)):
+        rows += [
+            {"what": f"{values}, first use", "seconds": [compiled[first]]},
+            {"what": f"{values}, first use in a later process", "seconds": [run[first] for run in later]},
+            {"what": f"{values}, later use in the process", "seconds": [run[first + 1] for run in later]},
+        ]
+    return rows
 
 
 def _jobs(options):

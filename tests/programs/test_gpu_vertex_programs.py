@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import evener as ev
-import gimv_cases
 from evener.algorithms import registry
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
@@ -49,7 +48,7 @@ def tuples(graph):
             state.k + degree + vertex % n + iteration,
             state.k > 2,
         ),
-        combine=lambda a, b: (a[0] + b[0], max(a[1], b[1]), a[2] + b[2]),
+        combine=max,
         apply=lambda state, message, degree, vertex, n, iteration, total: (
             (message[0] + total / n, message[1] + message[2] + degree + vertex + iteration),
             message[0] > state.x,
@@ -80,7 +79,6 @@ ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
 CASES = [
     *product(EVERY_PARAMETER, ARCHITECTURES),
     ("gimv", "sm_90"),
-    ("parents", "sm_90"),
     *zip(LIBRARY, cycle(ARCHITECTURES), strict=False),
 ]
 
@@ -109,11 +107,7 @@ def kernel_of(monkeypatch, run):
 )
 def test_programs_link_into_their_kernels(monkeypatch, name, arch):
     """The linker inlines the functions of a program, and each kernel can be loaded by its name."""
-    others = {
-        "gimv": values_with_fields,
-        "parents": lambda graph: ev.gimv(graph, **gimv_cases.parents(graph)),
-    }
-    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | others)[name])
+    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
     wide = "double" if shape.message.kinds == "f" else "i64"
     expected = [gather, APPLY, *[COLUMNS] * (gather == COMBINE and wide == "double")]

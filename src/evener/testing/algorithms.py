@@ -123,7 +123,7 @@ class AlgorithmContract:
             "graph",
             "progress",
             *(["checkpoint"] if self.spec.checkpoints else []),
-            *(["sources", "each"] if search else []),
+            *(["sources"] if search else []),
             *PLACEMENT_OPTIONS,
         }
 

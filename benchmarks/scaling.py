@@ -45,7 +45,6 @@ def main():
             "scaling",
             question=__doc__.splitlines()[0],
             rows=rows,
-            shared="other programs used the machine at the same time",
             cores=usable_cores(),
             routes=on_ranks.routes(max(options.ranks)) if max(options.ranks) > 1 else [],
         )
@@ -61,7 +60,7 @@ def _elements(options):
     """Return the elements of each rank, and the numbers of ranks."""
     found = [("cpu:1", options.ranks)]
     if missing() is None:
-        found.append(("cuda:local", [ranks for ranks in options.ranks if ranks <= min(2, len(gpus()))]))
+        found.append(("cuda:local", [ranks for ranks in options.ranks if ranks <= min(2, gpus())]))
     else:
         print(f"GPUs are left out: {missing()}.")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 import evener as ev
 from evener.elements import parse_elements
 from evener.programs.mapreduce.sort import sort_records
+from evener.programs.mapreduce.worker_cpu import CpuWorker
 from evener.system.cache import cache_folder
 from evener.testing.ranks import run_ranks
 from mapreduce_cases import DISTINCT, SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
@@ -38,9 +40,31 @@ def test_jobs_equal_group_by(graph, values, more):
     """Jobs run on one and on several elements, in chunks, and with both kinds of reduction."""
     values = np.where(values < 0, values, values + more)
     groups = pairs_of(graph, values)
-    for more in ({}, {"on": SEVERAL}, {"memory": LITTLE}, {"on": SEVERAL, "memory": LITTLE}):
-        check_combined(ev.mapreduce(graph, pair, combine=join, values=values, **more), groups)
-        check_reduced(ev.mapreduce(graph, pair, reduce=spread, values=values, **more), groups)
+    for options in ({}, {"on": SEVERAL}, {"memory": LITTLE}, {"on": SEVERAL, "memory": LITTLE}):
+        check_combined(ev.mapreduce(graph, pair, combine=join, values=values, **options), groups)
+        check_reduced(ev.mapreduce(graph, pair, reduce=spread, values=values, **options), groups)
+
+
+@pytest.mark.parametrize("on", ["cpu:1", SEVERAL])
+def test_the_records_of_a_chunk_are_freed_before_the_next(graph, monkeypatch, on):
+    """No received or sorted record of a chunk is alive when the next chunk is mapped."""
+    received, alive = [], []
+    sort, map_edges = CpuWorker.sort, CpuWorker.map
+
+    def observed_sort(self, keys, columns):
+        found = sort(self, keys, columns)
+        received.extend(weakref.ref(array) for array in (keys, *columns, found.keys, found.order))
+        return found
+
+    def observed_map(self, *bounds):
+        alive.extend(array for array in received if array() is not None and len(array()))
+        return map_edges(self, *bounds)
+
+    monkeypatch.setattr(CpuWorker, "sort", observed_sort)
+    monkeypatch.setattr(CpuWorker, "map", observed_map)
+    ev.mapreduce(graph, pair, combine=join, values=0.0, memory=LITTLE, on=on)
+    assert len(received) >= 10
+    assert alive == []
 
 
 @pytest.mark.parametrize("reduction", [{"combine": join}, {"reduce": spread}], ids=["combine", "reduce"])
@@ -93,6 +117,21 @@ def test_ranks(graph, values, owner, tmp_path):
     assert (pd.read_csv(tmp_path / "rows.csv").value_0 == groups.a.sum().to_numpy()).all()
     phases = {phase for phase, _ in found[0][0].timeline.by_phase()}
     assert phases == {"map", "hash", "communication", "transfer", "sort", "reduce"}
+
+
+def test_blocks_of_ranks_with_different_numbers_of_elements(graph, values):
+    """Each rank gets the keys of its block of vertices, as in a `Result`."""
+    values = np.where(values < 0, values, values + SKEWED)
+    groups = pairs_of(graph, values)
+
+    def count(world):
+        on = SEVERAL if world.rank else "cpu:1"
+        rows = ev.mapreduce(graph, pair, combine=join, values=values, owner="block", on=on)
+        first, end = (graph.n * rank // 2 for rank in (world.rank, world.rank + 1))
+        assert ((rows.keys >= first) & (rows.keys < end)).all()
+        return rows.gather()
+
+    check_combined(run_ranks(2, count)[0], groups)
 
 
 def test_ranks_may_read_their_own_parts(graph, values):
@@ -154,6 +193,10 @@ def _returns_list(source, target):
         ({"owner": "rank"}, 'owner=: expected "hash" or "block", found \'rank\''),
         ({"memory": "much"}, "memory=: expected bytes, or a size with a unit"),
         ({"values": [1.0]}, r"values=: expected a number, or an array of shape \(2,\), found shape \(1,\)"),
+        (
+            {"values": np.array([2**63, 0], np.uint64)},
+            r"values=: expected integers below 2\^63, found 9223372036854775808",
+        ),
         ({"values": "a"}, "values=: expected integers or floating-point numbers, found <U1 in str"),
         (
             {"map": lambda source, target, source_value: (target, source_value)},
@@ -193,6 +236,12 @@ def test_wrong_arguments(arguments, message):
 
 
 SEEN = []
+
+
+def test_wrong_keys_of_blocks_with_an_element_without_edges():
+    graph = ev.Graph.from_edges([0], [1])
+    with pytest.raises(ev.ArgumentError, match=r"expected vertex numbers from 0 to 1 .* found -40; use"):
+        ev.mapreduce(graph, pair, combine=join, values=0.0, owner="block", on="cpu:1,cpu:1")
 
 
 def test_ranks_with_different_functions():

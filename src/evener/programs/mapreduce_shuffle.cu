@@ -17,7 +17,7 @@ __global__ void PARALLEL(256) choose_by_hash(
         chosen[i] = found[i] ? mix((u64)keys[i]) % elements : elements;
 }
 
-// Choose the element `e` with ``bounds[e] <= key < bounds[e + 1]``. Returns the number of keys above all bounds.
+// Choose the element `e` with ``bounds[e] <= key < bounds[e + 1]``. Returns the number of keys in no block.
 __global__ void PARALLEL(256) choose_by_block(
     Array<const i64> keys, Array<const u8> found, Array<const u64> bounds, Array<u16> chosen, Results<u64> results
 ) {

@@ -66,6 +66,7 @@ class GpuStages:
             records = run("map", _Gpu.map, gpus, bounds, edges=sum(end - begin for begin, end in bounds))
             order = run("sort", _Gpu.sort, gpus, records)
             run("reduce", _Gpu.reduce, gpus, records, order, combined)
+            del records, order  # the next round needs their memory
         if self._routes:
             run("reduce", _Gpu.merge, gpus, self._copied(combined), combined)
         found = run("assign", _Gpu.assign, gpus, combined, [total] * len(gpus))

@@ -15,7 +15,7 @@ from evener.programs.mapreduce.worker_cpu import CpuWorker
 from evener.programs.mapreduce.worker_gpu import GpuWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,7 +33,7 @@ _WORKERS: dict[str, Any] = {"cpu": CpuWorker, "cuda": GpuWorker}
 class Job:
     """A MapReduce job over the out-edges of a placed graph.
 
-    This is a collective operation and must be called by all ranks, as is `run`.
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -79,45 +79,51 @@ class Job:
     def run(self, values: Sequence[tuple[NDArray[Any], ...]]) -> list[Run]:
         """Return the rows of each element on the host, sorted by key.
 
+        This is a collective operation; all ranks must call it.
+
         Parameters
         ----------
         values : sequence of tuple of ndarray
-            The fields of the vertices of each partition, which the map function reads.
+            For each partition, the fields of its vertices, which the map function reads; see `Worker`. They
+            are on the host.
         """
         stages, workers = self._stages, self._workers
         for worker, own in zip(workers, values, strict=True):
             worker.values = tuple(map(worker.element.upload, own))
         if self._rounds == 1:
-            (found,) = self._sorted_rounds()
-            return self._copy.download(stages.run("reduce", _rows_of, workers, found))
+            return self._reduced(0, _rows_of)
         with ExitStack() as stack:
             runs = [Runs(worker, self._chunk, self._memory, stack) for worker in workers]
-            for found in self._sorted_rounds():
-                reduced = stages.run("reduce", _run_of, workers, found)
-                del found
-                stages.run("merge", Runs.add, runs, self._copy.download(reduced))
+            for number in range(self._rounds):
+                stages.run("merge", Runs.add, runs, self._reduced(number, _run_of))
             rows = stages.run("merge", Runs.rows, runs)
             self.spilled += sum(own.spilled for own in runs)
         return rows
 
-    def _sorted_rounds(self) -> Iterator[list[Sorted]]:
-        """Yield the sorted records of each element, for each round."""
+    def _reduced(self, number: int, reduce: Callable[[Worker, Sorted], Run]) -> list[Run]:
+        """Return the reduced records of each element on the host, for one round.
+
+        All other records of the round are freed, so that the next round can use their memory.
+        """
+        return self._copy.download(self._stages.run("reduce", reduce, self._workers, self._sorted(number)))
+
+    def _sorted(self, number: int) -> list[Sorted]:
+        """Return the sorted records of each element, for one round."""
         stages, workers = self._stages, self._workers
-        for number in range(self._rounds):
-            begins = [min(number * self._chunk, worker.edges) for worker in workers]
-            ends = [min((number + 1) * self._chunk, worker.edges) for worker in workers]
-            edges = sum(ends) - sum(begins)
-            mapped = stages.run("map", lambda own, *ends: own.map(*ends), workers, begins, ends, edges=edges)
-            self.pairs += sum(mapped)
-            if len(self._pg.ranks) > 1 or self._router.checks or sum(mapped) < edges:
-                outside = stages.run("hash", lambda own: own.choose(), workers)
-                self._router.check(stages.world, outside, workers)
-                grouped = stages.run("hash", lambda own: own.group(), workers)
-            else:
-                grouped = [own.take_all() for own in workers]
-            received = self._copy.deliver(grouped)
-            del grouped
-            yield stages.run("sort", lambda own, given: own.sort(given[0], given[1:]), workers, received)
+        begins = [min(number * self._chunk, worker.edges) for worker in workers]
+        ends = [min((number + 1) * self._chunk, worker.edges) for worker in workers]
+        edges = sum(ends) - sum(begins)
+        mapped = stages.run("map", lambda own, *ends: own.map(*ends), workers, begins, ends, edges=edges)
+        self.pairs += sum(mapped)
+        if len(self._pg.ranks) > 1 or self._router.checks or sum(mapped) < edges:
+            outside = stages.run("hash", lambda own: own.choose(), workers)
+            self._router.check(stages.world, outside, workers)
+            grouped = stages.run("hash", lambda own: own.group(), workers)
+        else:
+            grouped = [own.take_all() for own in workers]
+        received = self._copy.deliver(grouped)
+        del grouped
+        return stages.run("sort", lambda own, given: own.sort(given[0], given[1:]), workers, received)
 
 
 def _run_of(worker: Worker, found: Sorted) -> Run:

@@ -60,7 +60,9 @@ def _block_piece(keys, begin, end, bounds, chosen, sizes):
         if key >= n:
             outside += 1
             key = _ZERO
-        element = min(key * elements // max(n, _ONE), elements - _ONE)
+        element = min(key * elements // max(n, _ONE), elements - _ONE)  # a guess
+        while key < bounds[element]:
+            element -= _ONE
         while key >= bounds[element + _ONE]:
             element += _ONE
         chosen[i] = element
@@ -72,7 +74,7 @@ def _block_piece(keys, begin, end, bounds, chosen, sizes):
 def choose_by_block(keys, step, counts, bounds, chosen, sizes):
     """Choose the element ``e`` with ``bounds[e] <= key < bounds[e + 1]``.
 
-    Return the number of keys above all bounds.
+    Return the number of keys in no block.
     """
     outside = 0
     for k in prange(len(counts)):

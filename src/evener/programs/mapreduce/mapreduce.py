@@ -67,7 +67,7 @@ def mapreduce(
 ) -> Rows:
     """Return one row for each key of a key-value job over the edges of a graph.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def mapreduce(
         a tuple of arrays if payloads are tuples. It cannot reduce a part of the values, so it needs more
         memory than `combine`. On a GPU, one thread calls it for each key, and it can make no arrays.
     values : number or array of shape (n,), optional
-        A value for each vertex, in the order of ``graph.ids``, on every rank.
+        A value for each vertex, in the order of ``graph.ids``, on every rank. Functions see float64 or int64.
     owner : {"hash", "block"}, default "hash"
         How keys are divided among elements: by a hash of the key, or by blocks of vertex numbers. With
         "block", keys are vertex numbers, and a rank gets the keys of its block of vertices.
@@ -203,6 +203,9 @@ def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str])
         raise ArgumentError(msg)
     if found.shape not in ((), (graph.n,)):
         msg = f"values=: expected a number, or an array of shape ({graph.n},), found shape {found.shape}"
+        raise ArgumentError(msg)
+    if found.dtype == np.uint64 and found.max(initial=0) > np.iinfo(np.int64).max:
+        msg = f"values=: expected integers below 2^63, found {found.max()}"
         raise ArgumentError(msg)
     return np.broadcast_to(found.astype(_wide(found.dtype)), (graph.n,))
 

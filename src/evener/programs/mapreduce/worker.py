@@ -43,8 +43,9 @@ class JobFunctions(NamedTuple):
 class Worker(Protocol):
     """Runs the stages of a job on one element.
 
-    `map`, `choose` and `group` are called in this order for each chunk of edges. Calls on a GPU return before
-    their work is done. A call waits, if at all, before it queues its longest work, so that GPUs work at once.
+    For each chunk of edges, a job calls `map`, then `choose` and `group`, or `take_all` instead of both.
+    Calls on a GPU return before their work is done. A call waits, if at all, before it queues its longest
+    work, so that several GPUs work at the same time.
 
     Attributes
     ----------
@@ -53,7 +54,9 @@ class Worker(Protocol):
     edges : int
         The edges of the element.
     values : tuple of ndarray
-        The fields of vertices that the map function reads, in the element's memory.
+        The fields of vertices that the map function reads, in the element's memory. Each field has a value
+        for each local vertex, or for each owned vertex if the function does not read those of targets. It
+        has one value if the function reads none.
     """
 
     element: Element
@@ -69,7 +72,7 @@ class Worker(Protocol):
         memory : int
             Bytes that the job may use on the rank.
         elements : int
-            The elements of all ranks, which may all send their records here.
+            The number of elements of all ranks, which may all send their records here.
         """
         ...
 
@@ -98,5 +101,5 @@ class Worker(Protocol):
         ...
 
     def sort(self, keys: NDArray[Any], columns: list[NDArray[Any]]) -> Sorted:
-        """Return records sorted by key. The given arrays are used as temporary memory."""
+        """Return the records sorted by key. The sort may overwrite the given arrays."""
         ...

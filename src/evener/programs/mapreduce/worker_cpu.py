@@ -91,8 +91,9 @@ class CpuWorker:
 
     def mapped_keys(self) -> NDArray[Any]:
         """Return the keys of all pieces."""
-        pieces = enumerate(self._counts.tolist())
-        return np.concatenate([self._keys[k * _PIECE : k * _PIECE + count] for k, count in pieces])
+        counts = enumerate(self._counts.tolist())
+        pieces = [self._keys[k * _PIECE : k * _PIECE + count] for k, count in counts]
+        return np.concatenate([self._keys[:0], *pieces])  # a chunk without edges has no pieces
 
     def group(self) -> Grouped:
         """Return the records with those of each element next to each other."""

@@ -59,7 +59,7 @@ class GpuWorker:
         There is a mapped and a grouped record of this element, and a received and a sorted record of all.
         """
         values = 8 * len(self._partition.vertices)
-        room = min(self.element.room_after(self._partition.nbytes + values), memory)
+        room = min(self.element.room_after(self._partition.nbytes) - values, memory)
         record = self._functions.record_bytes
         return max(int(room) // (2 * record + elements * (2 * record + _SORT_BYTES)), _MIN_CHUNK)
 

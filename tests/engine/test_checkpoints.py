@@ -18,6 +18,7 @@ import vertex_cases
 from evener.elements.cpu import CpuElement
 from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.programs import operator_sets
+from evener.programs.supersteps import Supersteps
 from evener.testing.ranks import run_ranks
 from fake_gpu import FakeGpu
 from kernel_inventory import find_kernels_of_gpus
@@ -138,6 +139,37 @@ def test_a_run_continues(tmp_path, name, place):
     assert result.outcome == whole.outcome
     assert result.seconds > result.timeline.earlier_seconds > 0
     check_close(run(other, checkpoint=resume(tmp_path / "b")), expected, name)
+
+
+def test_a_vertex_program_continues_with_the_same_kernels(tmp_path, monkeypatch):
+    """A GPU reads column blocks if the last superstep read most edges, also if a run continues."""
+    chosen = []
+    step = Supersteps._step
+
+    def observed(self, *args, first=False, dense=False, **options):
+        if not first:
+            chosen.append(dense)
+        return step(self, *args, first=first, dense=dense, **options)
+
+    monkeypatch.setattr(Supersteps, "_step", observed)
+    graph = ev.read("grid:20x20")
+    program = ev.VertexProgram(
+        state={"label": np.arange(graph.n)},
+        send=lambda state, _: state.label,
+        combine=min,
+        apply=lambda state, message: ((min(state.label, message),), message < state.label),
+    )
+    placed = ev.partition(graph, "cpu:1")
+    run = partial(ev.vertex_program, program=program)
+    run(placed)
+    whole, chosen[:] = list(chosen), []
+    assert whole[:2] == [True, True]
+    assert not whole[-1]
+    stopped(run, placed, tmp_path / "a", 3)
+    chosen.clear()
+    run(placed, checkpoint=resume(tmp_path / "a"))
+    assert chosen == whole[-len(chosen) :]
+    assert chosen[0]
 
 
 @pytest.mark.parametrize("name", ["pagerank", "bfs", "sssp"])

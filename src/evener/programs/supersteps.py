@@ -158,6 +158,8 @@ class Supersteps:
     ) -> Run:
         """Run supersteps until the condition is met, or no vertex is active.
 
+        This is a collective operation; all ranks must call it.
+
         A checkpoint has no messages: a run that continues sends the messages of all states again.
         """
         engine, n = self.engine, self.pg.graph.n
@@ -168,8 +170,8 @@ class Supersteps:
         iteration, edges, read, total, converged, worked = 0, 0, 0, 0.0, count == 0, None
         most = self.pg.graph.m * (2 if self.shape.both else 1)
         while iteration < condition.limit and not converged:
-            iteration, count, edges, total = checkpoints.step(
-                self.fields | {_ACTIVE: bits}, iteration, count, edges, total
+            iteration, count, edges, read, total = checkpoints.step(
+                self.fields | {_ACTIVE: bits}, iteration, count, edges, int(read), total
             )
             counts = None
             if iteration == 0 or checkpoints.restored:

@@ -27,6 +27,14 @@ def test_known_algorithms(graph, case):
     run_ranks(2, lambda _: gimv_cases.check_known(case, *graph, "cpu:1"))
 
 
+def test_an_identity_beyond_float32():
+    """The run gives no warning. Without column blocks, messages are combined as float64."""
+    graph = ev.Graph.from_edges([0, 1], [1, 2])
+    labels = np.arange(3, dtype=np.float32)
+    result = ev.gimv(graph, lambda m, v: v, min, min, labels, identity=1e300, until=1)
+    assert result["value"].tolist() == [0, 0, 1]
+
+
 def test_hadi_estimates_the_neighborhood_function():
     """With several seeds, the estimates of one and two hops are within 15% of the number of pairs."""
     graph = ev.read("uniform:9,edge_factor=4")

@@ -29,7 +29,9 @@ def message_columns(
 ) -> list[ColumnBlocks | None]:
     """Return the column blocks of each partition, for float32 messages; None if an element uses rows.
 
-    `partial` holds the identity, because kernels also combine the unused places between the results of tiles.
+    An element uses rows if it has no column blocks, or no memory for results. All elements use rows if
+    float32 cannot represent the identity. `partial` holds the identity, because kernels also combine the
+    unused places between the results of tiles.
 
     Parameters
     ----------
@@ -40,8 +42,9 @@ def message_columns(
         The message of a vertex without messages.
     """
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
-    if np.float32(identity) != identity:
-        return columns
+    with np.errstate(over="ignore"):
+        if np.float32(identity) != identity:
+            return columns
     for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True)):
         edges = getattr(partition, direction)
         blocks = column_blocks_of(partition, edges, element, pg.mirrors_of(p))
@@ -78,7 +81,10 @@ class ColumnKernels:
         )
 
     def combine_items(self, element: Element, columns: ColumnBlocks, identity: Any, message: Any) -> None:
-        """Write the combined messages of each tile and block to ``columns.partial``."""
+        """Write the combined messages of each tile and block to ``columns.partial``.
+
+        `identity` is an array of one float64, and `message` has a float32 for each local vertex.
+        """
         local, rest = columns.local, columns.remainder
         if len(local.width):
             element.kernel(self._local)(
@@ -94,7 +100,10 @@ class ColumnKernels:
     def combine_rows(
         self, element: Element, columns: ColumnBlocks, identity: Any, message: Any, again: int, combined: Any
     ) -> None:
-        """Combine the messages of each row, and if `again` those in `combined`; write them to `combined`."""
+        """Write the combined messages of each row to `combined`, a float64 for each owned vertex.
+
+        If `again` is 1, `combined` holds messages of other rows, and they are combined too.
+        """
         self.combine_items(element, columns, identity, message)
         element.kernel(self._tiles)(
             columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, identity, again,

@@ -117,8 +117,8 @@ class GpuStep:
     Attributes
     ----------
     files : tuple of LinkedFile
-        The kernels that combine messages by rows, the kernel that applies them, and the kernels that combine
-        floating-point messages in column blocks.
+        The kernels that combine messages by rows, and the kernel that applies them. If floating-point
+        messages are combined, also the kernels that combine them in column blocks.
     """
 
     def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
@@ -126,8 +126,9 @@ class GpuStep:
         gather, apply = (
             LinkedFile(file, key, functions) for file in (COMBINE if combines else FREQUENT, APPLY)
         )
-        self._columns = ColumnKernels(functions, key)
-        self.files = (gather, apply, self._columns.file)
+        real = shape.message.kinds == "f"
+        self._columns = ColumnKernels(functions, key) if combines and real else None
+        self.files = (gather, apply) if self._columns is None else (gather, apply, self._columns.file)
         self._shape, self._gather = shape, self._combine if combines else self._find_most_frequent
         self._apply = Kernel(cuda=apply, name="apply_messages")
         self._messages, self._edges, self._few, self._many = (
@@ -163,7 +164,7 @@ class GpuStep:
             given = (offsets, targets, blocks, nothing, *works, again, own.combined)
             if self._shape.per_edge:
                 own.element.kernel(self._edges)(*given, weights, states, *place)
-            elif dense and columns is not None:
+            elif dense and columns is not None and self._columns is not None:
                 self._columns.combine_rows(own.element, columns, nothing, message, again, own.combined)
             else:
                 own.element.kernel(self._messages)(*given, message)

@@ -286,7 +286,7 @@ def _places(
 
 
 def spare(partition: Partition, element: Element, elsewhere: int = 0) -> float:
-    """Return the bytes that an element has for a second copy of edges, without the bytes that runs need."""
+    """Return the bytes left for a second copy of edges, after the bytes that runs need."""
     copies = [edges.derived.get("column_blocks") for edges in partition.directions]
     room = element.room_after(partition.nbytes + sum(one.nbytes for one in copies if one is not None))
     return math.inf if room is None else room - run_bytes(partition, elsewhere)

@@ -98,7 +98,7 @@ def gimv(
     In each iteration, vertex i gets the value ``assign(v[i], combine_all(x...))``. The messages x are
     ``combine2(m, v[j])`` for all edges from j to i with the weight m.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def gimv(
     v0 : number or array of shape (n,), or mapping of str to number or array
         The first values, in the order of ``graph.ids``, on every rank. float32 and float64 are kept;
         integers become int64. With a mapping, a value is a tuple of fields in the order of the mapping. A
-        message is then a number or a tuple of numbers, on GPUs of up to 8.
+        message is then a number or a tuple of numbers; GPUs combine tuples of up to 8.
     until : int, float or function of (old, new), optional
         An integer is the number of iterations. With a float, the run stops when the sum of all
         absolute changes is below it. With a function, the run stops when the function is true for every
@@ -225,7 +225,10 @@ def _run_numbers(
     progress: Callable[[Progress], None] | None,
     **placement: Any,
 ) -> Run:
-    """Return a run whose values are numbers. The arguments are those of `run_fields`."""
+    """Return a run whose values are numbers. The arguments are those of `run_fields`.
+
+    This is a collective operation; all ranks must call it.
+    """
     first = first_values(v0, source)
     real = first.dtype.kind == "f"
     negative = bool(first.min(initial=0) < 0)

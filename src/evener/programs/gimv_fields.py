@@ -84,6 +84,8 @@ def run_fields(
 ) -> Run:
     """Return a run of GIM-V, with the fields of the values.
 
+    This is a collective operation; all ranks must call it.
+
     Parameters
     ----------
     graph : Graph or PartitionedGraph

@@ -34,6 +34,8 @@ __all__ = [
 def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
     """Raise an error on all ranks unless they have the same functions and arguments.
 
+    This is a collective operation; all ranks must call it.
+
     Raises
     ------
     MpiError
@@ -51,6 +53,8 @@ def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> 
 
 def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
     """Raise an error that names the first vertex with NaN, on all ranks; return if there is none.
+
+    This is a collective operation; all ranks must call it.
 
     Raises
     ------
@@ -82,7 +86,10 @@ def absolute_sum(values: NDArray[Any]) -> float:
 
 
 def message_dtypes(fields: Iterable[str], wide: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
-    """Return the types of messages: float32 for real numbers if no field is float64, else `wide`."""
+    """Return the types of messages in memory, given the types of fields and those that functions see.
+
+    Real numbers are float32 if a field is float32 and none is float64. Other numbers are as in `wide`.
+    """
     given = set(fields)
     short = "float32" in given and "float64" not in given
     return [np.dtype("float32") if short and one.kind == "f" else one for one in wide]

@@ -62,8 +62,8 @@ class VertexProgram:
         The first value of each field, in the order of ``graph.ids``. float32 and float64 are kept; integers
         and truth values become int64.
     send : function of (state, weight)
-        Returns the message of a vertex along an edge: a number, or a tuple of numbers, on GPUs of up to 8.
-        ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
+        Returns the message of a vertex along an edge: a number or a tuple of numbers. GPUs combine tuples of
+        up to 8. ``state.NAME`` is a field. In a graph without weights, `weight` is 1. Further parameters may
         be named `degree` (out-edges of the vertex), `vertex` (its position in ``graph.ids``), `n` (number of
         vertices) and `iteration` (from 1 on).
     combine : function of (a, b), or "most_frequent"
@@ -146,7 +146,7 @@ def vertex_program(
     In each superstep, a vertex works if it is active or has an active neighbour that sends to it. It combines
     the messages of all neighbours that send to it, active or inactive, and applies the result to its state.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -223,9 +223,23 @@ def run_program(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Run:
-    """Run a program, or the program of a graph, as the algorithm of a spec.
+    """Check a program and run it, under the name of a spec.
 
-    The other arguments are those of `vertex_program`.
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+    program : VertexProgram, or function of a Graph
+        A function returns the program of the graph.
+    spec : AlgorithmSpec
+    until, max_iter, on, policy, alpha, gpu_memory, progress, checkpoint
+        As for `vertex_program`.
+
+    Raises
+    ------
+    ArgumentError
+        As for `vertex_program`.
     """
     given = opened(graph, spec)
     source = graph_of(given, spec.name)

@@ -58,19 +58,21 @@ def run_functions(
 ) -> Run:
     """Place a graph and run checked functions on it.
 
+    This is a collective operation; all ranks must call it.
+
     Parameters
     ----------
     graph : Graph or PartitionedGraph
     functions : ProgramFunctions
     spec : AlgorithmSpec
-    first : dict of str to ndarray
-        The first values of the fields.
+    first : dict of str to ndarray of shape (n,)
+        The first values of the fields, of float32, float64 or int64.
     message : Payload
         What `send` returns.
     identity, along, all_work
         As for `Supersteps`.
     condition : Condition
-    active : ndarray of bool, optional
+    active : ndarray of bool, shape (n,), optional
         The vertices that are active at first.
     on, policy, alpha, gpu_memory, progress, checkpoint
         As for `vertex_program`.

@@ -18,8 +18,7 @@ __device__ inline u64 row_of(Array<const u64> offsets, u64 low, u64 high, u64 e)
 }
 
 // Call ``visit(row, e)`` for the edges ``begin:end`` of the rows ``first:last``, with consecutive threads on
-// consecutive edges. All threads of the grid call it, and
-// blocks have at least two warps.
+// consecutive edges. All threads of the grid call it, and blocks have at least two warps.
 template <typename Visit>
 __device__ inline void over_edges(
     Array<const u64> offsets, u64 first, u64 last, u64 begin, u64 end, Visit visit

@@ -28,7 +28,17 @@ __all__ = ["Copy"]
 
 
 class Copy:
-    """Sends records to the elements of all ranks. This is a collective operation, as are the methods."""
+    """Sends records to the elements that reduce them.
+
+    This is a collective operation; all ranks must call it, and its methods.
+
+    Parameters
+    ----------
+    pg : PartitionedGraph
+    stages : Stages
+    workers : sequence of Worker
+        The worker of each element of this rank.
+    """
 
     def __init__(self, pg: PartitionedGraph, stages: Stages, workers: Sequence[Worker]) -> None:
         self._pg, self._stages, self._workers, self._world = pg, stages, workers, pg.world
@@ -38,12 +48,15 @@ class Copy:
         self._on_gpus = bool(pg.world.allreduce(any(not one.addressable for one in pg.elements), "max"))
 
     def download(self, runs: Sequence[Run]) -> list[Run]:
-        """Return runs on the host."""
-        if not self._on_gpus:
-            return list(runs)
-        downloaded = list(runs)
+        """Return the run of each element on the host; those of CPUs are not copied.
 
-        def download(place: int) -> list[tuple[int, int]]:
+        This is a collective operation; all ranks must call it.
+        """
+        downloaded = list(runs)
+        if not self._on_gpus:
+            return downloaded
+
+        def to_host(place: int) -> list[tuple[int, int]]:
             element, run = self._pg.elements[place], runs[place]
             if element.addressable:
                 return []
@@ -52,11 +65,24 @@ class Copy:
             )
             return [(place, run.nbytes)]
 
-        self._stages.receive(download, range(len(downloaded)))
+        self._stages.receive(to_host, range(len(downloaded)))
         return downloaded
 
     def deliver(self, grouped: Sequence[Grouped]) -> list[Part]:
-        """Return the keys and the columns that each element of this rank receives."""
+        """Return the keys and the columns that each element of this rank receives, in its memory.
+
+        This is a collective operation; all ranks must call it.
+
+        Parameters
+        ----------
+        grouped : sequence of Grouped
+            The records from each element of this rank, in its memory.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If a rank has no memory for the records that its CPUs receive.
+        """
         if len(self._pg.ranks) == 1:
             return [[grouped[0].keys, *grouped[0].columns]]
         elements = self._pg.elements

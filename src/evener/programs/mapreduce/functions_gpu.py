@@ -72,7 +72,7 @@ def linked_map(
     """
     values = "real_values" if value is np.float64 else "integer_values"
     of_source, of_target = (
-        f"{values}[{end}_at]" if f"{end}_value" in function.extra else f"{_word(value)}(0)"
+        f"{values}[{end}_at]" if f"{end}_value" in function.extra else f"np.{value.__name__}(0)"
         for end in ("source", "target")
     )
     text = (
@@ -128,10 +128,6 @@ def linked_reduce(function: Operator, values: Payload, result: Payload, key: str
         return ArgumentError(f"{function.explain(error)}; {_REDUCE_ADVICE}")
 
     return _linked(REDUCE, key, text, known, "reduce_key", parameters, explain)
-
-
-def _word(wide: type) -> str:
-    return f"np.{wide.__name__}"
 
 
 def _tuple(payload: Payload, place: str) -> str:

@@ -55,7 +55,8 @@ class TwoStages(Protocol):
     def step(self, total: float) -> tuple[int, float, float]:
         """Run both stages, given the sum of the absolute values of all ranks.
 
-        Returns (converged vertices, sum of changes, sum of absolute values) of this rank.
+        This is a collective operation; all ranks must call it. Returns (converged vertices, sum of changes,
+        sum of absolute values) of this rank.
         """
         ...
 

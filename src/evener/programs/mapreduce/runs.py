@@ -90,7 +90,7 @@ class Runs:
         return self._union(runs, room, last=True)
 
     def _union(self, runs: Sequence[Run], room: int, *, last: bool) -> Run:
-        """Return the union of runs, merged about `room` records at a time; with `last`, their rows."""
+        """Return the union of runs; with `last`, its rows. Each step merges about `room` records."""
         parts = [self._merged(part, last=last) for part in _ranges(runs, room)]
         return parts[0] if len(parts) == 1 else _joined(parts)
 
@@ -141,9 +141,9 @@ def _joined(runs: Sequence[Run]) -> Run:
 
 
 def _ranges(runs: Sequence[Run], room: int) -> Iterator[list[Run]]:
-    """Yield the parts of all runs with keys in one range, of about `room` records in all.
+    """Divide the keys of sorted runs into ranges, and yield the records of each range as parts of runs.
 
-    If there are no records, the runs themselves are the only part.
+    A range has up to `room` records, or all records of one key. Without records, all runs are yielded once.
     """
     if not any(len(run.keys) for run in runs):
         yield list(runs)

@@ -29,7 +29,7 @@ _NO_ORDER = np.empty(0, np.uint64)
 
 
 def sort_records(element: Element, keys: NDArray[Any], columns: list[NDArray[Any]]) -> Sorted:
-    """Return records sorted by key. The given arrays are used as temporary memory.
+    """Return the records sorted by key. The sort may overwrite the given arrays.
 
     A key and a column of 4 bytes each are moved as one word. Another single column is moved with the keys.
     With several columns, the positions of the records are moved instead.

@@ -179,6 +179,19 @@ def test_ranks(graph, values, placed):
     check_combined(run_ranks(2, count)[0], groups)
 
 
+def test_gpus_and_cpus_choose_the_same_block(graph, placed):
+    """Rank 0 has one element, and rank 1 has three. Each target has one row with all of its edges."""
+
+    def count(world):
+        pg = placed(graph, ["cuda", "cpu", "cpu"] if world.rank else ["cuda"])
+        return ev.mapreduce(pg, lambda s, t: (t, 1), combine=lambda x, y: x + y, owner="block").gather()
+
+    rows = run_ranks(2, count)[0]
+    expected = np.bincount(graph.targets, minlength=graph.n)
+    np.testing.assert_array_equal(rows.keys, np.flatnonzero(expected))
+    np.testing.assert_array_equal(rows.values, expected[rows.keys])
+
+
 def test_wrong_keys_of_blocks(graph, placed):
     """The message names a key that is no vertex number. Other keys go to the blocks of their vertices."""
     pg = placed(graph, ["cuda", "cuda"])

@@ -86,6 +86,23 @@ def test_other_commas_in_numbers_are_refused(text, options, expected, tmp_path):
         assert ev.Graph.from_pandas(pd.read_csv(path, **options)).weights.tolist() == [expected]
 
 
+@pytest.mark.parametrize(("row", "weight"), [("1,2,x;y;z;w", None), ("1, 2, 0.5, x;y;z;w;v", 0.5)])
+def test_a_text_with_semicolons_does_not_change_the_separator(row, weight, tmp_path):
+    (tmp_path / "g.csv").write_text(f"{row}\n")
+    expected = (1, 2) if weight is None else (1, 2, weight)
+    assert _edges(ev.read(tmp_path / "g.csv")) == [expected]
+
+
+def test_a_decimal_comma_may_be_in_the_first_field(tmp_path):
+    (tmp_path / "g.csv").write_text("0,5;1;2\n7;3;4\n")
+    assert _edges(ev.read(tmp_path / "g.csv", columns=[1, 2, 0])) == [(1, 2, 0.5), (3, 4, 7)]
+
+
+def test_a_leading_zero_in_a_later_row(tmp_path):
+    (tmp_path / "g.csv").write_text("10001,10002\n02139,10001\n")
+    assert ev.read(tmp_path / "g.csv").ids.tolist() == ["02139", "10001", "10002"]
+
+
 @pytest.mark.parametrize("name", ["g.csv", "heading.csv", "g.txt"])
 def test_ids_with_leading_zeros_are_names(name, tmp_path):
     """Postal codes and account numbers: 02139 is not 2139."""

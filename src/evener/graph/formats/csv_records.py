@@ -31,6 +31,8 @@ _DELIMITERS = (b",", b";", b"\t", b"|", b" ")
 # A comment before the first row, or Excel's line about the delimiter. An id such as "#tag" has no blank.
 _COMMENT = re.compile(rb"(?:[#%](?:[ \t#%][^\n]*)?|sep=.\r?)\n")
 _QUOTED = re.compile(rb'"[^"]*"')
+# A number with a decimal comma, between semicolons.
+_DECIMAL_COMMA = re.compile(rb"\s*[-+]?\d+,\d+\s*")
 
 
 class Field(NamedTuple):
@@ -74,9 +76,7 @@ def read_head(source: Source) -> Head:
             whole = count < more
             refuse_binary(data, source.path)
             line = _QUOTED.sub(b"", data[_first_row(data)[0] :].lstrip(b"\r\n")).split(b"\n", 1)[0].strip()
-            delimiter = next((d for d in _DELIMITERS if d in line), b",")
-            if line.count(b";") > line.count(b","):  # numbers with decimal commas
-                delimiter = b";"
+            delimiter = _delimiter_of(line)
             found = _first_records(data, delimiter, source.path, whole=whole)
             if whole or len(found) == _RECORDS:
                 break
@@ -84,6 +84,15 @@ def read_head(source: Source) -> Head:
     if not found:
         raise FormatError("expected a graph, but the file is empty", path=source.path)
     return Head(found, delimiter)
+
+
+def _delimiter_of(line: bytes) -> bytes:
+    """Return the delimiter of a row without its quoted fields."""
+    first = line.split(b";", 1)[0]
+    commas_are_decimal = b"," not in first or _DECIMAL_COMMA.fullmatch(first)
+    if line.count(b";") > line.count(b",") and commas_are_decimal:
+        return b";"
+    return next((d for d in _DELIMITERS if d in line), b",")
 
 
 def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int, count: int) -> list[Any]:

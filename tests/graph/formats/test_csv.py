@@ -33,6 +33,10 @@ def _edges(g):
         '"src, of";dst;src\n5;2;1\n6;4;3\n',
         "\ufeffsep=;\r\nsrc;dst\r\n1;2\r\n3;4\r\n",
         "# of 2026\n#\n% src,dst\nsrc,dst\n1,2\n3,4\n",
+        "# of the year 2026, both ends\n1,2\n3,4\n",
+        "sep=,\n\n1,2\n3,4\n",
+        "#;src;dst\n7;1;2\n8;3;4\n",
+        "# of calls,src,dst\n7,1,2\n8,3,4\n",
     ],
 )
 def test_ways_to_write_two_edges(text, tmp_path, caplog):

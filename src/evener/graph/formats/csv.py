@@ -68,6 +68,8 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     integers = all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
     if bare and integers and options.columns is None and head.delimiter in b",\t ":
         with open_text(source) as text:
+            while text.line + 1 < first.line and text.peek() is not None:  # comments and empty lines
+                text.skip()
             return build_graph(read_numbers(text, options, Heading(), remedy=_NAMES), options, path)
     texts = [_decode(field.text, path, first.line) for field in first.fields]
     heading = _has_heading(head.records, texts) if by_position else not bare

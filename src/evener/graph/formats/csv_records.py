@@ -10,6 +10,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.errors import FormatError
+from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import PART_BYTES, require_part
 from evener.graph.formats.text_stream import refuse_binary
 
@@ -31,6 +32,7 @@ _DELIMITERS = (b",", b";", b"\t", b"|", b" ")
 # A comment before the first row, or Excel's line about the delimiter. An id such as "#tag" has no blank.
 _COMMENT = re.compile(rb"(?:[#%](?:[ \t#%][^\n]*)?|sep=.\r?)\n")
 _QUOTED = re.compile(rb'"[^"]*"')
+_SEPARATOR = re.compile("[,;\t|]")
 # A number with a decimal comma, between semicolons.
 _DECIMAL_COMMA = re.compile(rb"\s*[-+]?\d+,\d+\s*")
 
@@ -184,9 +186,15 @@ def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Itera
 def _first_row(data: bytes) -> tuple[int, int]:
     """Return where the first row begins, and its line, after a byte-order mark and comments."""
     at, line = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1
-    while comment := _COMMENT.match(data, at):
+    while (comment := _COMMENT.match(data, at)) and not _has_column_names(comment[0]):
         at, line = comment.end(), line + 1
     return at, line
+
+
+def _has_column_names(line: bytes) -> bool:
+    """Return whether a line is a heading. Its first column may have the name "#"."""
+    names = _SEPARATOR.split(line.decode("utf-8", "replace").strip())
+    return bool(find_edge_columns(names))
 
 
 def _damage(data: bytes, at: int) -> str:

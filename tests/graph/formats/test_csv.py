@@ -97,6 +97,12 @@ def test_a_text_with_semicolons_does_not_change_the_separator(row, weight, tmp_p
     assert _edges(ev.read(tmp_path / "g.csv")) == [expected]
 
 
+def test_a_third_field_that_is_no_number_is_named_in_a_warning(tmp_path, caplog):
+    (tmp_path / "g.csv").write_text("1;2;1.234,5\n")
+    assert _edges(ev.read(tmp_path / "g.csv")) == [(1, 2)]
+    assert "the third field is not a number, but '1.234,5'" in caplog.text
+
+
 def test_a_decimal_comma_may_be_in_the_first_field(tmp_path):
     (tmp_path / "g.csv").write_text("0,5;1;2\n7;3;4\n")
     assert _edges(ev.read(tmp_path / "g.csv", columns=[1, 2, 0])) == [(1, 2, 0.5), (3, 4, 7)]

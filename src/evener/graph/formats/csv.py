@@ -21,7 +21,7 @@ from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places, edges_from_table, tables
 from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
-from evener.graph.formats.edgelist import read_numbers
+from evener.graph.formats.edgelist import read_numbers, warn_unread_weights
 from evener.graph.formats.edgelist_heading import Heading
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
@@ -83,6 +83,8 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         fields -= 1
     if bare and options.columns is None:
         weighted = fields > 2 and (options.weighted or _is_weight(first.fields[2], head.delimiter))
+        if fields > 2 and first.fields[2].text and not weighted and options.weighted is None:
+            warn_unread_weights(path, first.fields[2].text)
         places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
     else:
         places = choose_places(names[:fields], options, path)

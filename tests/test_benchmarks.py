@@ -212,9 +212,9 @@ def test_a_placement_that_several_figures_need_is_run_once(figures, monkeypatch)
     assert tasks["high", 0.5] == ("bfs", "betweenness")
 
 
-@pytest.mark.parametrize("tasks", [["pagerank"], ["betweenness", "bfs"]], ids=",".join)
-def test_figures_of_some_tasks_alone(figures, monkeypatch, written, tasks):
-    some = ["--only", "t12_fig8", "t13_fig4", "t13_fig20", "--tasks", *tasks]
+def test_figures_of_one_task_alone(figures, monkeypatch, written):
+    tasks = ["pagerank"]
+    some = ["--only", "t12_fig8", "t13_fig4", "t13_fig20", "--alphas", "0.3", "0.5", "--tasks", *tasks]
     options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1", *some)
     cases = figures.sweep.only(figures.t13_fig20.cases(options), tasks)
     assert {task for case in cases for task in case.tasks} == set(tasks)
@@ -227,7 +227,7 @@ def test_figures_of_some_tasks_alone(figures, monkeypatch, written, tasks):
     assert ended.value.code == 0
     record = json.loads((written / "results" / "figures" / "t13_fig20.json").read_text())
     assert {row["task"] for row in record["rows"]} == set(tasks)
-    assert ("BFS was not run" in record["here"]) == ("bfs" not in tasks)
+    assert "BFS was not run" in record["here"]
 
 
 def test_an_answer_equal_to_a_verified_answer_is_not_verified_again(figures, monkeypatch):
@@ -376,7 +376,7 @@ def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
     options.on = "cpu:1,cpu:1,cpu:1"
     for name in made:
         figure = getattr(figures, name)
-        for part in (runs[:count] for count in range(0, len(runs), 7)):
+        for part in (runs[:count] for count in range(0, len(runs), 50)):
             rows = figure.rows(part, options)
             if rows:
                 assert figure.here(rows)

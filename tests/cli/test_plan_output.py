@@ -53,10 +53,16 @@ def test_the_sizes_are_those_of_the_graph(evener, tmp_path, suffix, directed):
 def test_the_output_says_what_is_known(evener, tmp_path, monkeypatch):
     monkeypatch.setattr(plan_output, "gpus", lambda: 0)
     out = evener("plan", "rmat:8").out
-    assert out.startswith("undirected, 256 vertices, at most 8,192 stored edges (not read); policy random")
+    assert out.startswith(
+        "undirected, 256 vertices, at most 8,192 stored edges (not generated); policy random"
+    )
     out = evener("plan", "grid:3x4", "--for", "wcc").out
-    assert out.startswith("undirected, 12 vertices, 34 stored edges (not read)\n\nwcc on cpu\n")
-    (tmp_path / "g.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 1\n")
+    assert out.startswith("undirected, 12 vertices, 34 stored edges (not generated)\n\nwcc on cpu\n")
+    banner = "%%MatrixMarket matrix coordinate pattern general\n"
+    (tmp_path / "g.mtx").write_text(f"{banner}4 4 1\n1 1\n")
+    out = evener("plan", tmp_path / "g.mtx").out
+    assert out.startswith("directed, 4 vertices, at most 1 stored edges (not read); policy random")
+    (tmp_path / "g.mtx").write_text(f"{banner}3 4 1\n1 1\n")
     assert "expected a square matrix, found 3 x 4" in evener("plan", tmp_path / "g.mtx").err
 
 

@@ -269,6 +269,12 @@ def test_two_generations_are_kept(folder, placed):
     assert len(list(folder.iterdir())) == 7  # two manifests, two states, two files of vertices, and the notes
 
 
+def test_a_continued_run_without_a_checkpoint_removes_none(folder, placed):
+    before = sorted(file.name for file in folder.iterdir())
+    ev.pagerank(placed, checkpoint=ev.Checkpoint(folder, every="9999steps", resume=True))
+    assert sorted(file.name for file in folder.iterdir()) == before
+
+
 def flip(place):
     def damage(file):
         content = bytearray(file.read_bytes())

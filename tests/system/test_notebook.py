@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from time import monotonic, sleep
 from types import ModuleType, SimpleNamespace
 
@@ -86,6 +87,16 @@ def test_the_bar_of_a_failed_run_ends_with_its_cell(outputs):
     assert sys.modules["IPython"].get_ipython().events.callbacks == []
 
 
+@pytest.mark.usefixtures("eager")
+def test_the_bar_of_a_failed_run_ends_before_a_next_run(outputs):
+    """A cell may catch the error of a run, and go on."""
+    recorder = Recorder("wcc", ["cpu"], None, 1)
+    await_text(outputs, "wcc, 0 s")
+    del recorder
+    assert sys.modules["IPython"].get_ipython().events.callbacks == []
+    assert not any(thread.name == "evener-notebook" for thread in threading.enumerate())
+
+
 def await_text(outputs, text):
     """Wait until the newest output shows a text."""
     until = monotonic() + 30
@@ -123,7 +134,8 @@ def test_reads_and_placements_are_stages(monkeypatch, tmp_path):
     assert stages == [f"reading {tmp_path}/g.txt", "placing the graph", "generating grid:2x2"]
 
 
-def test_short_work_shows_nothing(outputs):
+def test_short_work_shows_nothing(outputs, monkeypatch):
+    monkeypatch.setattr(notebook, "_DELAY", 600.0)  # a first run may compile kernels for seconds
     ev.pagerank(ev.read("rmat:8"), on="cpu:1")
     assert outputs == []
 

@@ -97,9 +97,9 @@ def plan(
 
 
 def plan_on_cpu(heading: Heading, algorithm: str, element: Element, *, policy: str = "auto") -> Plan:
-    """Return the plan of `plan` for one CPU element, without the edges of the graph.
+    """Return a plan for one CPU element from the sizes of a graph.
 
-    Each vertex counts as a vertex with an edge, so the predicted time is that of the plan or more.
+    The plan counts every vertex as a vertex with edges. So the predicted time is that of `plan`, or longer.
     """
     spec = find(algorithm)
     directions = 1 + (heading.directed and spec.directions == "both")

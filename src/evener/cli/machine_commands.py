@@ -106,7 +106,8 @@ def plan(
     for the least predicted time. Without --for, the output ends with alpha and beta. Beta
     is the share of the edges that cross partitions. After aggregation, each mirror is one message.
 
-    For one CPU element, the sizes follow from a specification or from the heading of a file, if it has them.
+    For one CPU element, the edges are not generated or read if a specification or the heading of a file
+    states the sizes.
 
     With --compare, the command prints a line for each policy. The elements of --on need not exist.
     """

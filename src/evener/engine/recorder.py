@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,8 @@ class Recorder:
         self._names = names
         self._progress = progress
         self._bar = new_bar(algorithm) if progress is None else None
+        if self._bar is not None:
+            weakref.finalize(self, self._bar.stop)  # if the run fails and the cell goes on
         self._ends = ends
         self._began = perf_counter()
         self._compiled = compile_seconds()

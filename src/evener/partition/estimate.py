@@ -70,14 +70,17 @@ class GraphSizes:
 
     @classmethod
     def of_one_part(cls, n: int, edges: int, *, directions: int, edge_bytes: int) -> GraphSizes:
-        """Return the sizes of a graph that one element gets, for which the degrees do not matter.
+        """Return the sizes of a graph on one element, where the degrees of the vertices are not needed.
 
         Parameters
         ----------
         n : int
         edges : int
             Stored edges in all directions.
-        directions, edge_bytes : int
+        directions : int
+            The directions in which edges are stored: 1 or 2.
+        edge_bytes : int
+            Bytes of a stored edge.
         """
         of_all, mean = np.array([edges], np.float64), -(-edges // max(n, 1))
         counts = np.array([n], np.int64)

@@ -122,8 +122,8 @@ class Policy(NamedTuple):
     even : bool
         Whether all elements get equal parts, whatever their shares.
     profiled : bool
-        Whether a plan prefers the share of the CPU side that `evener profile --paper` has measured, because
-        the source of the policy does.
+        Whether a plan prefers the share of the CPU side that `evener profile --paper` has measured, as in the
+        paper that defines the policy.
     """
 
     owners: Callable[[Vertices, Processors, int], NDArray[Any]]

@@ -1,4 +1,4 @@
-"""The path of a search, which the parents of its vertices give, also if ranks have parts of them."""
+"""Paths of a search: follow the parents from a vertex to its source, through the blocks of all ranks."""
 
 from __future__ import annotations
 
@@ -21,18 +21,25 @@ __all__ = ["path_to"]
 def path_to(result: Result, vertex: Any) -> list[Any]:
     """Return the ids on the path to a vertex, from its source on; none if it was not reached.
 
-    A rank follows the parents inside its block, and then shares the next vertex with the other ranks. This is
-    a collective operation; all ranks must call it.
+    The rank that has the vertex follows the parents inside its block. Then it sends the ids and the next
+    vertex to all ranks. This is a collective operation; all ranks must call it.
+
+    Raises
+    ------
+    ArgumentError
+        If a vertex is in no block. This happens after a result of several ranks was pickled.
+    UnknownVertexError
+        If the vertex is not in the graph.
     """
     block = _Block(result)
     backwards: list[Any] = []
-    name: int | None = block.find(vertex)
-    while name is not None:
-        found = [one for one in result.world.allgather(block.follow(name)) if one is not None]
+    key: int | None = block.key_of(vertex)
+    while key is not None:
+        found = [one for one in result.world.allgather(block.follow(key)) if one is not None]
         if not found:
-            msg = "path: expected the values of all vertices, found those of a rank; call gather() before"
+            msg = "path: expected the values of all vertices, found those of a rank; call gather() first"
             raise ArgumentError(msg)
-        ids, name = found[0]
+        ids, key = found[0]
         backwards += ids
     return backwards[::-1]
 
@@ -40,7 +47,7 @@ def path_to(result: Result, vertex: Any) -> list[Any]:
 class _Block:
     """The parents of the vertices of this rank.
 
-    Parents are ids if these are integers, else numbers of vertices. So both are the names of vertices here.
+    The key of a vertex is its value in the array of parents: its id if ids are integers, else its number.
     """
 
     def __init__(self, result: Result) -> None:
@@ -50,8 +57,11 @@ class _Block:
         self._parent = result.gathered("parent")
         self._by_id = result.graph.has_custom_ids and result.graph.has_integer_ids
 
-    def find(self, vertex: Any) -> int:
-        """Return the name of the vertex with an id of the caller. All ranks must call it."""
+    def key_of(self, vertex: Any) -> int:
+        """Return the key of the vertex with this id.
+
+        This is a collective operation; all ranks must call it.
+        """
         graph = self._result.graph
         if not isinstance(graph, DistributedGraph):
             (number,) = vertex_numbers(graph, [vertex])
@@ -64,13 +74,13 @@ class _Block:
             raise UnknownVertexError(msg)
         return int(wanted if self._by_id else number)
 
-    def follow(self, name: int) -> tuple[list[Any], int | None] | None:
-        """Return the ids from a vertex up to its last ancestor in the block, and that ancestor's parent.
+    def follow(self, key: int) -> tuple[list[Any], int | None] | None:
+        """Return the ids from a vertex to its last ancestor in the block, and the key of the next ancestor.
 
-        The parent is None at a source. A vertex that was not reached has no ids. Return None for a vertex of
-        another block.
+        The key is None if the last ancestor is a source. A vertex that was not reached has no ids and no key.
+        Return None for a vertex of another block.
         """
-        place = self._place_of(name)
+        place = self._place_of(key)
         if place is None:
             return None
         places: list[int] = []
@@ -79,15 +89,15 @@ class _Block:
             if above < 0:
                 return [], None
             places.append(place)
-            if above == name:
+            if above == key:
                 return self._ids[places].tolist(), None
-            name, place = above, self._place_of(above)
-        return self._ids[places].tolist(), name
+            key, place = above, self._place_of(above)
+        return self._ids[places].tolist(), key
 
-    def _place_of(self, name: int) -> int | None:
+    def _place_of(self, key: int) -> int | None:
         if self._by_id:
-            return _place(self._ids, name)
-        place = name - self._first
+            return _place(self._ids, key)
+        place = key - self._first
         return place if 0 <= place < len(self._ids) else None
 
 

@@ -33,8 +33,8 @@ __all__ = ["Result"]
 class Result(ResultViews):
     """The result of a run: a mapping from a name to an array with one value per vertex.
 
-    A result has the methods of a `collections.abc.Mapping` but is none, so that libraries of data frames read
-    its table, which has the ids.
+    A result has the methods of a `collections.abc.Mapping`, but is not an instance of it: libraries of data
+    frames would read the arrays of a `Mapping` without the ids. They read a result as an Arrow stream.
 
     The arrays are in the order of `ids`. An array is gathered from the partitions on its first use. Vertices
     inside arrays (the parents of a search, the names of components) are the graph's ids. "No vertex" is -1,
@@ -179,8 +179,11 @@ class Result(ResultViews):
         return self[name] if name in self._gather else default
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        """Raise, because NumPy and `pandas.DataFrame` would read the names instead of the arrays."""
-        msg = "expected an array, found a result with several; use to_pandas(), to_arrow() or one of them"
+        """Raise ArgumentError: NumPy and `pandas.DataFrame` would read the names instead of the arrays."""
+        msg = (
+            f"expected an array, found a result with several arrays; use to_pandas(), to_arrow() or "
+            f"result[{next(iter(self))!r}]"
+        )
         raise ArgumentError(msg)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from html import escape
 from importlib import import_module
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ _DELAY, _EVERY = 1.0, 0.25
 class Bar:
     """A progress bar with a text below the running cell, drawn by a thread of its own.
 
-    The bar appears after a second of work. The thread ends with `stop`, or with the cell if the work fails.
+    The bar appears after a second of work. The thread ends with `stop`, or at the end of the cell.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ class Bar:
         """End the updates; IPython gives the result of the cell."""
         if not self._done.is_set():
             self._done.set()
-            self._thread.join()
+            if current_thread() is not self._thread:  # a garbage collection in the thread may call this
+                self._thread.join()
             self._shell.events.unregister("post_run_cell", self.stop)
 
     def close(self, text: str) -> None:

@@ -60,7 +60,7 @@ def test_several_elements_of_several_ranks(monkeypatch, truths, transport):
 def test_a_lost_connection_of_nccl_ends_all_ranks(monkeypatch, truths):
     """All ranks wait for each other, and a thread notices the error."""
     monkeypatch.setenv(VARIABLE, "nccl")
-    monkeypatch.setattr(NCCL, "_QUESTION_SECONDS", 0.01)
+    monkeypatch.setattr(NCCL, "_POLL_SECONDS", 0.01)
 
     def run(world):
         ev.bfs(ev.partition(truths[0].graph, "gpu:0"), source=truths[0].source)

@@ -33,6 +33,10 @@ def _edges(g):
         '"src, of";dst;src\n5;2;1\n6;4;3\n',
         "\ufeffsep=;\r\nsrc;dst\r\n1;2\r\n3;4\r\n",
         "# of 2026\n#\n% src,dst\nsrc,dst\n1,2\n3,4\n",
+        "# of the year 2026, both ends\n1,2\n3,4\n",
+        "sep=,\n\n1,2\n3,4\n",
+        "#;src;dst\n7;1;2\n8;3;4\n",
+        "# of calls,src,dst\n7,1,2\n8,3,4\n",
     ],
 )
 def test_ways_to_write_two_edges(text, tmp_path, caplog):
@@ -84,6 +88,29 @@ def test_other_commas_in_numbers_are_refused(text, options, expected, tmp_path):
         ev.read(path)
     if expected is not None:  # the advice
         assert ev.Graph.from_pandas(pd.read_csv(path, **options)).weights.tolist() == [expected]
+
+
+@pytest.mark.parametrize(("row", "weight"), [("1,2,x;y;z;w", None), ("1, 2, 0.5, x;y;z;w;v", 0.5)])
+def test_a_text_with_semicolons_does_not_change_the_separator(row, weight, tmp_path):
+    (tmp_path / "g.csv").write_text(f"{row}\n")
+    expected = (1, 2) if weight is None else (1, 2, weight)
+    assert _edges(ev.read(tmp_path / "g.csv")) == [expected]
+
+
+def test_a_third_field_that_is_no_number_is_named_in_a_warning(tmp_path, caplog):
+    (tmp_path / "g.csv").write_text("1;2;1.234,5\n")
+    assert _edges(ev.read(tmp_path / "g.csv")) == [(1, 2)]
+    assert "the third field is not a number, but '1.234,5'" in caplog.text
+
+
+def test_a_decimal_comma_may_be_in_the_first_field(tmp_path):
+    (tmp_path / "g.csv").write_text("0,5;1;2\n7;3;4\n")
+    assert _edges(ev.read(tmp_path / "g.csv", columns=[1, 2, 0])) == [(1, 2, 0.5), (3, 4, 7)]
+
+
+def test_a_leading_zero_in_a_later_row(tmp_path):
+    (tmp_path / "g.csv").write_text("10001,10002\n02139,10001\n")
+    assert ev.read(tmp_path / "g.csv").ids.tolist() == ["02139", "10001", "10002"]
 
 
 @pytest.mark.parametrize("name", ["g.csv", "heading.csv", "g.txt"])

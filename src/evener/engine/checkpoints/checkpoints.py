@@ -382,7 +382,7 @@ class _WrittenCheckpoints(Checkpoints):
             if kind is None:
                 self._finish_now()
                 self._finish_commit()
-                if self._world.rank == 0:
+                if self._folder.oldest_kept:  # only rank 0 keeps generations
                     self._folder.remove_unused(self._generation)
 
 

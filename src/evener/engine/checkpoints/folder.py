@@ -7,8 +7,8 @@ A generation is a checkpoint with a number. Its files in the folder are:
   rank, and its generations name them in turn, so that a damaged file spoils one generation only.
 - ``00000007.json``: the manifest, with the checksums of the other files and of itself. It is renamed last.
 
-A rank renames and overwrites its shard of a generation that is no longer kept. A new file would cost several
-times as much processor time.
+To write a state, a rank renames and overwrites its state of a generation that is no longer kept, because
+overwriting a file needs less processor time than writing a new file.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ class CheckpointFolder:
     first : int
         The first generation of this run.
     oldest_kept : int
-        The older of the two valid generations that are kept; 0 if there are fewer. Rank 0 knows it.
+        The older of the two valid generations that are kept. It is 0 if fewer are valid, and on all ranks
+        except rank 0.
     """
 
     def __init__(self, path: Path) -> None:
@@ -228,7 +229,7 @@ def _generation(name: str) -> int:
 
 
 def _checksum(arrays: Sequence[NDArray[Any]]) -> int:
-    """Return a checksum of the bytes of arrays, in a sixth of the time of their CRC-32.
+    """Return a checksum of the bytes of arrays. It needs less time than their CRC-32.
 
     The bytes are a matrix of 64-bit words. The checksum is the CRC-32 of the sums of its rows and its columns
     and of the bytes that do not fill a row.

@@ -1,4 +1,4 @@
-"""Shards: the files that a rank writes, the state of each generation and, twice, the vertices."""
+"""Shards: the files of one rank. Each generation has its own state, and one of two files of vertices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ShardWriter:
         self._states: list[int] = []
 
     def write(self, generation: int, arrays: Sequence[NDArray[Any]], *, turn: int, oldest_kept: int) -> Shard:
-        """Write the shard of a generation.
+        """Write the shard of a generation, and return its file names and checksums.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class ShardWriter:
         turn : int
             The file of vertices that the shard names: 0 or 1. The first shard has 0.
         oldest_kept : int
-            The shard may overwrite the state of an older generation.
+            The states of generations before this one may be overwritten.
 
         Raises
         ------

@@ -129,9 +129,9 @@ def read_heading(
     *,
     format: str | None = None,  # noqa: A002 - name of `read`
 ) -> Heading | None:
-    """Return the sizes of the graph that `read` returns, without its edges.
+    """Return the sizes of the graph that `read` returns, without reading or generating its edges.
 
-    None if the heading of the file does not state them.
+    Return None if the heading of the file does not state the sizes.
 
     Raises
     ------
@@ -159,7 +159,8 @@ def _heading_of(recipe: Recipe) -> Heading:
     source, twice = recipe.source, recipe.symmetrise
     weight_bytes = 0 if source.weight_dtype is None else source.weight_dtype.itemsize
     exact = not twice or isinstance(source, GridEdges)  # drawn edges may repeat
-    return Heading(source.n, source.m * (2 if twice else 1), recipe.directed, weight_bytes, exact)
+    m = source.m * (2 if twice else 1)
+    return Heading(source.n, m, recipe.directed, weight_bytes, exact, generated=True)
 
 
 def read_share(

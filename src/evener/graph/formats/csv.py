@@ -21,7 +21,7 @@ from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places, edges_from_table, tables
 from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
-from evener.graph.formats.edgelist import read_numbers
+from evener.graph.formats.edgelist import read_numbers, warn_unread_weights
 from evener.graph.formats.edgelist_heading import Heading
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
@@ -31,6 +31,7 @@ from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from evener.graph.formats.file import Source
@@ -64,9 +65,11 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     ends = first.fields[:2]
     bare = len(ends) == 2 and all(_is_number(end) for end in ends)
     by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
-    plain = all(_is_integer(end) and not _LEADING_ZERO.match(end.text) for end in ends)
-    if bare and plain and options.columns is None and head.delimiter in b",\t ":
+    integers = all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
+    if bare and integers and options.columns is None and head.delimiter in b",\t ":
         with open_text(source) as text:
+            while text.line + 1 < first.line and text.peek() is not None:  # comments and empty lines
+                text.skip()
             return build_graph(read_numbers(text, options, Heading(), remedy=_NAMES), options, path)
     texts = [_decode(field.text, path, first.line) for field in first.fields]
     heading = _has_heading(head.records, texts) if by_position else not bare
@@ -80,6 +83,8 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         fields -= 1
     if bare and options.columns is None:
         weighted = fields > 2 and (options.weighted or _is_weight(first.fields[2], head.delimiter))
+        if fields > 2 and first.fields[2].text and not weighted and options.weighted is None:
+            warn_unread_weights(path, first.fields[2].text)
         places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
     else:
         places = choose_places(names[:fields], options, path)
@@ -153,22 +158,18 @@ def _types_of(shape: _Shape, row: list[Field]) -> list[str]:
     values = [row[place].text for place in shape.places] if len(row) == shape.fields else [b"0"] * 3
     kind = "string"
     # Quoted ids are strings, unless the file has no heading and the caller chose no columns.
-    names = (shape.heading and _ids_are_quoted(shape, row)) or _have_leading_zeros(shape)
+    names = (shape.heading and _ids_are_quoted(shape, row)) or _have_leading_zeros(
+        shape.head.records[shape.heading :], shape.places[:2]
+    )
     if not names and all(_NUMBER.fullmatch(value) for value in values[:2]):
         kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
     weights = values[2 : len(shape.places)]
     return [kind, kind, *("int64" if _INTEGER.fullmatch(value) else "float64" for value in weights)]
 
 
-def _have_leading_zeros(shape: _Shape) -> bool:
-    """Return whether an id in the first records is a number with a leading zero."""
-    records = shape.head.records[shape.heading :]
-    ids = (
-        record.fields[place].text
-        for record in records
-        for place in shape.places[:2]
-        if place < len(record.fields)
-    )
+def _have_leading_zeros(records: Sequence[Record], places: Sequence[int]) -> bool:
+    """Return whether an id in some records is a number with a leading zero."""
+    ids = (record.fields[place].text for record in records for place in places if place < len(record.fields))
     return any(map(_LEADING_ZERO.match, ids))
 
 
@@ -185,7 +186,7 @@ def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -
     try:
         return _table(source, shape, types)
     except FormatError:
-        if types[2:] == ["float64"] and shape.head.delimiter == b";":  # of a country with decimal commas
+        if types[2:] == ["float64"] and shape.head.delimiter == b";":
             with suppress(FormatError):
                 return _table(source, shape._replace(decimal_point=","), types)
         raise

@@ -10,6 +10,7 @@ from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.errors import FormatError
+from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import PART_BYTES, require_part
 from evener.graph.formats.text_stream import refuse_binary
 
@@ -31,6 +32,9 @@ _DELIMITERS = (b",", b";", b"\t", b"|", b" ")
 # A comment before the first row, or Excel's line about the delimiter. An id such as "#tag" has no blank.
 _COMMENT = re.compile(rb"(?:[#%](?:[ \t#%][^\n]*)?|sep=.\r?)\n")
 _QUOTED = re.compile(rb'"[^"]*"')
+_SEPARATOR = re.compile("[,;\t|]")
+# A number with a decimal comma, between semicolons.
+_DECIMAL_COMMA = re.compile(rb"\s*[-+]?\d+,\d+\s*")
 
 
 class Field(NamedTuple):
@@ -74,9 +78,7 @@ def read_head(source: Source) -> Head:
             whole = count < more
             refuse_binary(data, source.path)
             line = _QUOTED.sub(b"", data[_first_row(data)[0] :].lstrip(b"\r\n")).split(b"\n", 1)[0].strip()
-            delimiter = next((d for d in _DELIMITERS if d in line), b",")
-            if line.count(b";") > line.count(b","):  # numbers with decimal commas
-                delimiter = b";"
+            delimiter = _delimiter_of(line)
             found = _first_records(data, delimiter, source.path, whole=whole)
             if whole or len(found) == _RECORDS:
                 break
@@ -84,6 +86,15 @@ def read_head(source: Source) -> Head:
     if not found:
         raise FormatError("expected a graph, but the file is empty", path=source.path)
     return Head(found, delimiter)
+
+
+def _delimiter_of(line: bytes) -> bytes:
+    """Return the delimiter of a row without its quoted fields."""
+    first = line.split(b";", 1)[0]
+    commas_are_decimal = b"," not in first or _DECIMAL_COMMA.fullmatch(first)
+    if line.count(b";") > line.count(b",") and commas_are_decimal:
+        return b";"
+    return next((d for d in _DELIMITERS if d in line), b",")
 
 
 def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int, count: int) -> list[Any]:
@@ -175,9 +186,15 @@ def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Itera
 def _first_row(data: bytes) -> tuple[int, int]:
     """Return where the first row begins, and its line, after a byte-order mark and comments."""
     at, line = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1
-    while comment := _COMMENT.match(data, at):
+    while (comment := _COMMENT.match(data, at)) and not _has_column_names(comment[0]):
         at, line = comment.end(), line + 1
     return at, line
+
+
+def _has_column_names(line: bytes) -> bool:
+    """Return whether a line is a heading. Its first column may have the name "#"."""
+    names = _SEPARATOR.split(line.decode("utf-8", "replace").strip())
+    return bool(find_edge_columns(names))
 
 
 def _damage(data: bytes, at: int) -> str:

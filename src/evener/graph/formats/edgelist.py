@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["FORMAT", "read_numbers", "refuse_columns"]
+__all__ = ["FORMAT", "read_numbers", "refuse_columns", "warn_unread_weights"]
 
 COMMENTS = b"#%"
 
@@ -202,7 +202,7 @@ def _share_of_names(
     return EdgeShare(share, directed, not directed, options.self_loops, options.duplicates)
 
 
-def _warn_unread_weights(path: Path, third: bytes) -> None:
+def warn_unread_weights(path: Path, third: bytes) -> None:
     """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
     value = shorten(third.decode("utf-8", "replace"), 60)
     _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
@@ -240,7 +240,7 @@ def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = _NAMES) -> li
     if weighted is None:
         weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
         if len(fields) > 2 and fields[2] and not weighted:
-            _warn_unread_weights(text.source.path, fields[2])
+            warn_unread_weights(text.source.path, fields[2])
     if weighted and len(fields) < 3:
         msg = f"expected three fields because of weighted=True, found {len(fields)}"
         raise FormatError(msg, path=text.source.path, line=text.line + 1)
@@ -313,7 +313,7 @@ def _edges_of_names(
     weights = None
     third = head[2].encode() if len(head) > 2 else b""
     if begins and third and options.weighted is None and not _NUMBER.match(third):
-        _warn_unread_weights(source.path, third)
+        warn_unread_weights(source.path, third)
     if options.weighted or (options.weighted is None and _NUMBER.match(third)):
         if count < 3:
             raise FormatError("expected weights, but the lines have two fields", path=source.path)

@@ -24,8 +24,10 @@ class Heading(NamedTuple):
     weight_bytes : int
         Bytes of a weight, at most; 0 without weights.
     exact : bool
-        Whether the graph has `m` edges. If false, it has fewer after repeated edges and self-loops are
-        dropped.
+        Whether the graph has `m` edges. If false, it may have fewer, because `read` drops repeated edges and
+        self-loops.
+    generated : bool
+        Whether a generator makes the edges. If false, a file has them.
     """
 
     n: int
@@ -33,6 +35,7 @@ class Heading(NamedTuple):
     directed: bool
     weight_bytes: int
     exact: bool
+    generated: bool = False
 
     @classmethod
     def of(cls, graph: Graph) -> Heading:
@@ -42,6 +45,7 @@ class Heading(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The direction and the sizes in words, as `Graph.summary`."""
+        """The direction and the sizes in words, as in `Graph.summary`, and what was not done."""
         kind, most = "directed" if self.directed else "undirected", "" if self.exact else "at most "
-        return f"{kind}, {self.n:,} vertices, {most}{self.m:,} stored edges (not read)"
+        action = "generated" if self.generated else "read"
+        return f"{kind}, {self.n:,} vertices, {most}{self.m:,} stored edges (not {action})"

@@ -36,10 +36,12 @@ class DistributedNumbers(NamedTuple):
 
     Attributes
     ----------
-    owner : ndarray of uint8 or uint16
-    local : ndarray of uint32
+    owner : ndarray of uint8 or uint16, shape (vertices of the range,)
+        The partition that owns each vertex.
+    local : ndarray of uint32, shape (vertices of the range,)
+        The local number of each vertex in the partition of its owner.
     bounds : ndarray of int64, shape (P + 1,)
-        Sums of the numbers of vertices that partitions own.
+        Number of vertices that partitions 0..p-1 own, for p from 0 to P.
     """
 
     owner: NDArray[Any]

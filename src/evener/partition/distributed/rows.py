@@ -141,7 +141,7 @@ def chunk_length(edges: int) -> int:
 
 
 def chunks_of_pieces(pieces: list[Piece], dtype: np.dtype[Any] | None) -> EdgeChunks:
-    """Return the edges of rows: tails are targets, and heads are the vertices of the rows."""
+    """Return the edges of rows in reverse: from each target to the vertex of the row."""
     return EdgeChunks([(csr.ReverseEdges(*piece.rows[:3]), piece.first) for piece in pieces], dtype)
 
 

@@ -3,7 +3,8 @@
 All sends and receives of one exchange are one group of NCCL calls on the stream of each GPU. A group begins
 when the first packet of the exchange is received: all packets have been sent then, and all lengths are known.
 
-NCCL reports a lost connection only if it is asked, and its kernels wait for ever. So a thread asks.
+After a lost connection, NCCL's kernels wait forever, and NCCL reports the error only when it is polled. So a
+thread polls.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RANK_TRANSPORT"]
 
-# Seconds between questions for errors.
-_QUESTION_SECONDS = 1.0
+# Seconds between checks for errors.
+_POLL_SECONDS = 1.0
 _REMEDY = "set EVENER_RANK_TRANSPORT=mpi to send through the hosts' memory"
 
 
@@ -143,15 +144,15 @@ _watched: list[tuple[Any, Any, World]] = []
 
 @cache
 def _start_watching() -> None:
-    """Start the thread that asks for errors, once in a process."""
+    """Start the thread that checks for errors, once in a process."""
     leaving = threading.Event()
     atexit.register(leaving.set)
     threading.Thread(target=_watch, args=(leaving,), name="evener-nccl", daemon=True).start()
 
 
 def _watch(leaving: threading.Event) -> None:
-    """End all ranks after an error that NCCL reports, because a transfer may never end then."""
-    while not leaving.wait(_QUESTION_SECONDS):
+    """End all ranks if NCCL reports an error, because a transfer may then never end."""
+    while not leaving.wait(_POLL_SECONDS):
         for watched in list(_watched):
             communicator, library, world = watched
             try:

@@ -40,7 +40,7 @@ __all__ = [
 def verify(result: Answer) -> None:
     """Verify an answer.
 
-    With the result of several ranks, this is a collective operation and must be called by all ranks. If no
+    With the result of several ranks, this is a collective operation; all ranks must call it. If no
     rank holds the whole graph, each rank checks its own edges. Otherwise rank 0 gathers and verifies the
     answer.
 

@@ -25,7 +25,7 @@ _END = 1 << 16
 def check_agreement(words: Sequence[str], graph: str) -> None:
     """Check that all ranks have the same arguments and the same graph.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
 
     Raises
     ------

@@ -286,7 +286,7 @@ class Gpu(Element, Protocol):
     def group_with_ranks(self, world: World) -> Any:
         """Return an object for launches of kernels that run on one GPU of each rank and wait for each other.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
         """
         ...
 

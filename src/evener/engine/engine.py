@@ -174,7 +174,7 @@ class Engine(Workspace):
     ) -> Any:
         """Run a kernel on every element at once.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Engine(Workspace):
     ) -> None:
         """Carry mirrors to their owners and reduce them there.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Engine(Workspace):
     ) -> None:
         """Carry owners' values to their mirrors.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------

@@ -88,7 +88,7 @@ class ElementGroup:
     def addresses(self, arrays: Sequence[PartitionedArray]) -> PartitionedArray:
         """Return a table of the addresses of each array on each element, for kernels of this run.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
         """
         table = self._launches.addresses([array.parts for array in arrays])
         if table != self._table:
@@ -138,7 +138,7 @@ class ElementGroup:
 def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementGroup | None:
     """Return the group of a graph's elements; None if their kernels cannot wait for each other.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     if partitioned not in _groups:
         elements, routes, first, launches = partitioned.elements, partitioned.routes, 0, None

@@ -48,7 +48,7 @@ _layouts: WeakKeyDictionary[PartitionedGraph, Layout] = WeakKeyDictionary()
 def layout_of(partitioned: PartitionedGraph) -> Layout:
     """Return the layout of a partitioned graph, which the first call builds.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     layout = _layouts.get(partitioned)
     if layout is None:

@@ -117,7 +117,7 @@ class Workspace:
     def gather(self, values: Sequence[T]) -> list[T]:
         """Return the values of the partitions of all ranks, in the order of partitions.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------
@@ -127,7 +127,10 @@ class Workspace:
         return [value for own in self._world.allgather(list(self._checked_parts(values))) for value in own]
 
     def total(self, values: Sequence[int]) -> int:
-        """Return the sum of numbers over the partitions of all ranks. This is a collective operation."""
+        """Return the sum of numbers over the partitions of all ranks.
+
+        This is a collective operation; all ranks must call it.
+        """
         return int(self._world.allreduce(sum(self._checked_parts(values)), "sum"))
 
     # ---- arrays ---------------------------------------------------------------------------------
@@ -265,7 +268,7 @@ class Workspace:
     def gather_to_all(self, array: PartitionedArray, lengths: Sequence[int]) -> PartitionedArray:
         """Return the first rows of all parts on each element, in the order of partitions.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------

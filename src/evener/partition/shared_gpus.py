@@ -21,7 +21,7 @@ _log = logging.getLogger("evener")
 def note_shared_gpus(elements: Sequence[Element], world: World) -> None:
     """Warn on rank 0 of GPUs that several ranks use, whose kernels then run in turn.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     if world.size == 1:
         return

@@ -117,7 +117,7 @@ def statistics_of_one_part(
 def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element], world: World) -> Statistics:
     """Return the statistics of the partitions of all ranks.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     prefix = f"rank {world.rank} " if world.size > 1 else ""
     own = [

@@ -50,7 +50,7 @@ def _is_dataset(folder: Path) -> bool:
 def write_dataset(result: Tabular, path: Path) -> None:
     """Write the rows of each rank to a file of a folder: all files or, after an error on any rank, none.
 
-    This is a collective operation and must be called by all ranks. Rank 0 renames the folder after all ranks
+    This is a collective operation; all ranks must call it. Rank 0 renames the folder after all ranks
     have written their files.
 
     Raises

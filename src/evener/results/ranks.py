@@ -23,7 +23,7 @@ __all__ = ["gather_ids", "gather_on_first_rank", "join_timelines"]
 def gather_on_first_rank(values: NDArray[Any], world: World) -> NDArray[Any] | None:
     """Return the values of all ranks in the order of ranks on rank 0, and None on other ranks.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     total = world.allreduce(values.nbytes, "sum")
     if world.rank == 0:
@@ -35,7 +35,7 @@ def gather_on_first_rank(values: NDArray[Any], world: World) -> NDArray[Any] | N
 def gather_ids(result: Result) -> NDArray[Any] | None:
     """Return the ids of all vertices on rank 0, and None on other ranks.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     ids, world = result.ids, result.world
     if ids.dtype.kind == "U":  # widths differ
@@ -47,7 +47,7 @@ def join_timelines(timeline: Timeline, world: World) -> Timeline:
     """Return the timeline of the elements of all ranks on rank 0, and the rank's own timeline elsewhere.
 
     Elements get names such as "rank 1 cpu". The times in seconds are the largest of all ranks, on every rank.
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     name = f"rank {world.rank} {{}}".format
     own = Timeline(replace(span, element=name(span.element)) for span in timeline.spans)

@@ -225,7 +225,7 @@ class Result(ResultViews):
     def gather(self) -> Result | None:
         """Return the result with the values of all vertices on rank 0, and None on other ranks.
 
-        This is a collective operation and must be called by all ranks. Without other ranks, the result is
+        This is a collective operation; all ranks must call it. Without other ranks, the result is
         returned unchanged.
 
         Raises

@@ -34,7 +34,7 @@ _GOODBYE = b"g"
 class Lifeline:
     """The connections of one rank. Threads watch them; a connection that cannot be made is not watched.
 
-    The constructor is a collective operation and must be called by all ranks.
+    The constructor is a collective operation; all ranks must call it.
 
     Parameters
     ----------

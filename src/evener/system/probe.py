@@ -47,7 +47,7 @@ class RankRoute(NamedTuple):
 def measure_routes(world: World) -> list[RankRoute]:
     """Return the routes between all pairs of ranks, in the order of ranks.
 
-    This is a collective operation and must be called by all ranks. A few ranks need less than a second.
+    This is a collective operation; all ranks must call it. A few ranks need less than a second.
     """
     hosts = world.allgather(world.host)
     found = []

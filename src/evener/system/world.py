@@ -49,7 +49,7 @@ class World(Protocol):
     def allreduce(self, value: Any, operation: Operation) -> Any:
         """Return the values of all ranks, reduced.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class World(Protocol):
     def allgather(self, value: Any) -> list[Any]:
         """Return the values of all ranks, in the order of ranks.
 
-        This is a collective operation and must be called by all ranks. The values can be any objects that
+        This is a collective operation; all ranks must call it. The values can be any objects that
         `pickle` accepts.
         """
         ...
@@ -75,7 +75,7 @@ class World(Protocol):
     def alltoall(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         """Send one array to each rank, and return the array that each rank sent here.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------
@@ -91,7 +91,10 @@ class World(Protocol):
         ...
 
     def barrier(self) -> None:
-        """Wait until every rank has called this method. This is a collective operation."""
+        """Wait until every rank has called this method.
+
+        This is a collective operation; all ranks must call it.
+        """
         ...
 
     def post(self, rank: int, tag: int, array: NDArray[Any]) -> Any:

@@ -201,7 +201,10 @@ class CudaElement(GpuMemory):
         return GpuGroup(elements) if together else None
 
     def group_with_ranks(self, world: World) -> RankGpuGroup:
-        """Return the group of one GPU for each rank. This is a collective operation."""
+        """Return the group of one GPU for each rank.
+
+        This is a collective operation; all ranks must call it.
+        """
         return RankGpuGroup(world, self)
 
     def join_group(self, group: GpuGroup | RankGpuGroup, rank: int) -> None:

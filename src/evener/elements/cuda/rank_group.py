@@ -46,7 +46,7 @@ class RankGpuGroup:
     def addresses(self, arrays: Sequence[Sequence[Any]]) -> list[int]:
         """Return the address of each array on each GPU, given its only part on this rank.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
         """
         places, handles = [], []
         for (part,) in arrays:

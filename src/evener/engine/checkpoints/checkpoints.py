@@ -58,7 +58,7 @@ class Checkpoints:
     def step(self, arrays: Mapping[str, StateArray], *scalars: Any) -> tuple[Any, ...]:  # noqa: ARG002 - see below
         """End a step of a loop: write a checkpoint if one is due, or continue from one.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ def open_checkpoints(
 ) -> Checkpoints:
     """Check that all ranks run the same, and return the checkpoints of the run, for a ``with`` statement.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def fingerprint_of(
 ) -> dict[str, Any]:
     """Return the facts that identify a run, as JSON keeps them. They do not depend on the placement.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
     """
     pairs = zip(
         engine.download(engine.vertices), engine.download(engine.out_degree), engine.owned, strict=True

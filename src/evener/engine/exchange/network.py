@@ -191,7 +191,7 @@ _networks: WeakKeyDictionary[World, dict[Any, Network]] = WeakKeyDictionary()
 def connect_ranks(world: World, elements: Sequence[Element]) -> Network | None:
     """Return the network between the elements of all ranks; None if there is one rank.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _WARM = 2
 def measure_gpu_routes(world: World, gpu: Element | None) -> list[RankRoute]:
     """Return the routes between the GPUs of all pairs of ranks, in the order of ranks.
 
-    This is a collective operation and must be called by all ranks.
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places, edges_from_table, tables
 from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
 from evener.graph.formats.edgelist import read_numbers, warn_unread_weights
-from evener.graph.formats.edgelist_heading import Heading
+from evener.graph.formats.edgelist_heading import EdgeListHeading
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
@@ -70,7 +70,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         with open_text(source) as text:
             while text.line + 1 < first.line and text.peek() is not None:  # comments and empty lines
                 text.skip()
-            return build_graph(read_numbers(text, options, Heading(), remedy=_NAMES), options, path)
+            return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
     texts = [_decode(field.text, path, first.line) for field in first.fields]
     heading = _has_heading(head.records, texts) if by_position else not bare
     names = texts if heading else [f"f{i}" for i in range(len(texts))]

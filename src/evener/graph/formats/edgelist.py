@@ -20,7 +20,7 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError, shorten
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist_heading import Heading, read_heading
+from evener.graph.formats.edgelist_heading import EdgeListHeading, read_heading
 from evener.graph.formats.edges import (
     Edges,
     build_graph,
@@ -103,11 +103,11 @@ def _read_table(source: Source, options: ReadOptions) -> Graph:
     return kind.read(source, options)
 
 
-def _has_column_names(fields: Fields, heading: Heading) -> bool:
+def _has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
     return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
 
 
-def _refuse_column_names(text: Text, heading: Heading) -> None:
+def _refuse_column_names(text: Text, heading: EdgeListHeading) -> None:
     """Raise if a first line has usual column names: ranks do not look at the other lines before they read."""
     names = [field.decode("utf-8", "replace") for field in lines.fields_of(text.peek() or b"")]
     if not heading.strings and find_edge_columns(names):
@@ -115,7 +115,7 @@ def _refuse_column_names(text: Text, heading: Heading) -> None:
         raise FormatError(msg, path=text.source.path, line=text.line + 1)
 
 
-def _begin(text: Text, options: ReadOptions) -> tuple[Heading, bool]:
+def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
     """Return the heading, and whether the ids are integers."""
     heading, path = read_heading(text), text.source.path
     if heading.bipartite and options.directed is None:
@@ -180,7 +180,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
 
 
 def _share_of_names(
-    source: Source, options: ReadOptions, world: World, heading: Heading, *, line: int, offset: int
+    source: Source, options: ReadOptions, world: World, heading: EdgeListHeading, *, line: int, offset: int
 ) -> EdgeShare:
     """Return the edges in this rank's part of an edge list of names."""
     fields, first = read_fields_in_parts(world, source, line=line, offset=offset)
@@ -208,7 +208,9 @@ def warn_unread_weights(path: Path, third: bytes) -> None:
     _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
-def read_numbers(text: Text, options: ReadOptions, heading: Heading, *, remedy: str = _NAMES) -> Edges:
+def read_numbers(
+    text: Text, options: ReadOptions, heading: EdgeListHeading, *, remedy: str = _NAMES
+) -> Edges:
     """Return the edges in the rest of a text, with integer ids; `remedy` ends the error for other ids."""
     first = text.peek()
     if first is None:
@@ -248,7 +250,7 @@ def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = _NAMES) -> li
     return lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy)
 
 
-def _cast_weights(weights: Any, heading: Heading, path: Path, where: Sequence[int] | None) -> Any:
+def _cast_weights(weights: Any, heading: EdgeListHeading, path: Path, where: Sequence[int] | None) -> Any:
     """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them."""
     if heading.weights is None:
         return weights
@@ -272,7 +274,7 @@ def _too_few_fields(line: bytes | None) -> str:
     return f"expected tail and head with a tab, space or comma between them, found {found}{remedy}"
 
 
-def _check_count(path: Path, line: int, heading: Heading, found: int, *, cut: bool) -> None:
+def _check_count(path: Path, line: int, heading: EdgeListHeading, found: int, *, cut: bool) -> None:
     if heading.edges is None or found >= heading.edges:
         return
     if cut or found < _MIN_EDGE_SHARE * heading.edges:
@@ -284,14 +286,9 @@ def _check_count(path: Path, line: int, heading: Heading, found: int, *, cut: bo
 
 
 def _edges_of_names(
-    fields: Fields,
-    source: Source,
-    options: ReadOptions,
-    heading: Heading,
-    head: list[str],
-    *,
+    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, head: list[str], *,
     begins: bool = True,
-) -> Edges:
+) -> Edges:  # fmt: skip
     """Return the edges of a list with string ids, or with integer ids that have a point.
 
     `head` has the fields of the first line of the file, which is in `fields` if `begins` is true.
@@ -352,7 +349,7 @@ def _first_mismatch(column: Any, pattern: str) -> int:
     return int(pc.index(pc.match_substring_regex(column, pattern), pa.scalar(False)).as_py())  # noqa: FBT003 - the value sought
 
 
-def _parse_weights(column: Any, line: Any, path: Path, heading: Heading) -> Any:
+def _parse_weights(column: Any, line: Any, path: Path, heading: EdgeListHeading) -> Any:
     import pyarrow as pa
 
     try:

@@ -12,7 +12,7 @@ from evener.system import memory
 if TYPE_CHECKING:
     from evener.graph.formats.text_stream import Text
 
-__all__ = ["Heading", "read_heading"]
+__all__ = ["EdgeListHeading", "read_heading"]
 
 # Bytes of comments between two checks of the memory, and bytes of memory per byte of listed ids.
 _CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
@@ -20,7 +20,7 @@ _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64
 
 
 @dataclass
-class Heading:
+class EdgeListHeading:
     """Graph properties in the comments before the first edge."""
 
     directed: bool | None = None
@@ -50,9 +50,9 @@ class Heading:
             self.isolated += line.removeprefix("# Without edges: ").split()
 
 
-def read_heading(text: Text) -> Heading:
+def read_heading(text: Text) -> EdgeListHeading:
     """Return the properties in the comments, and skip them."""
-    heading, checked = Heading(), text.offset
+    heading, checked = EdgeListHeading(), text.offset
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
         heading.parse_comment(line.decode("utf-8", "replace").strip())
         if heading.weights not in (None, *_TYPES):

@@ -93,7 +93,7 @@ class CudaIpc:
     def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
         """Return the pairs of elements, sender first, whose receiver is here and opens the sender's memory.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
         """
         shared = {}
         for number, element in elements.items():

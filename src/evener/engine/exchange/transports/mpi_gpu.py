@@ -31,7 +31,7 @@ class MpiGpu:
     def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
         """Return the pairs of elements, sender first, whose receiver is here.
 
-        This is a collective operation and must be called by all ranks.
+        This is a collective operation; all ranks must call it.
         """
         if not all(self._world.allgather(self._world.sends_gpu_memory)):
             return set()

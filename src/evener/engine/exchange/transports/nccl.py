@@ -58,7 +58,7 @@ class Nccl:
         """Return the pairs of elements, sender first, whose receiver is here.
 
         There are none if a rank cannot load NCCL, or if ranks share a GPU, which NCCL refuses. This is a
-        collective operation and must be called by all ranks.
+        collective operation; all ranks must call it.
         """
         able = self._world.allgather(not elements or _library() is not None)
         if not (self._distinct and all(able)):
@@ -67,7 +67,7 @@ class Nccl:
         return {(a, b) for a in self.ranks for b in elements if rank_of[a] != rank_of[b]}
 
     def start(self, elements: dict[int, Gpu]) -> None:
-        """Create the communicators. This is a collective operation and must be called by all ranks."""
+        """Create the communicators. This is a collective operation; all ranks must call it."""
         first = min(self.ranks)
         library = _library()
         unique = self._world.allgather(library.get_unique_id() if first in elements else None)

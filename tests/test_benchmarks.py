@@ -212,6 +212,7 @@ def test_a_placement_that_several_figures_need_is_run_once(figures, monkeypatch)
     assert tasks["high", 0.5] == ("bfs", "betweenness")
 
 
+@pytest.mark.slow
 def test_figures_of_one_task_alone(figures, monkeypatch, written):
     tasks = ["pagerank"]
     some = ["--only", "t12_fig8", "t13_fig4", "t13_fig20", "--alphas", "0.3", "0.5", "--tasks", *tasks]

@@ -64,6 +64,7 @@ def edges(tmp_path_factory):
 CORES = {3: 1, 7: 2, 8: 2, 9: 2}
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_example_pass(python, project):
     done = python("-m", "pytest", "-c", os.devnull, "-p", "no:cacheprovider", "-q", project / "tests")
     assert done.status == 0, done.out + done.err

@@ -63,9 +63,10 @@ def here(rows):
         last = [row["vertices"] for row in own if row["element"] == max(one["element"] for one in own)]
         communicating = max(row["communication"] for row in own) / max(computing)
         clauses.append(
-            f"{policy}: the slowest element computes {imbalance(computing):.0%} longer than the mean, "
-            f"communicating is {communicating:.0%} of computing, the second element of the last machine has "
-            f"{last[-1] / max(1, last[0]):.1f} times the vertices of that of the first"
+            f"{policy}: the slowest element computes {imbalance(computing):.0%} longer than the mean; "
+            f"{policy}: communicating is {communicating:.0%} of computing; "
+            f"{policy}: the second element of the last machine has {last[-1] / max(1, last[0]):.1f} times "
+            "the vertices of that of the first"
         )
     return "; ".join(clauses)
 

@@ -55,7 +55,11 @@ class Memory(Protocol):
         ...
 
     def room_after(self, taken: int) -> int | None:
-        """Return the bytes left if `taken` bytes are in use; None if only the host sets a limit."""
+        """Return the bytes that are free, or None if only the host sets a limit.
+
+        `taken` is the size of the arrays of a partition that are in memory already. A limit that the user
+        sets includes them.
+        """
         ...
 
     def allocate(

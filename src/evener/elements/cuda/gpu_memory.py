@@ -79,7 +79,10 @@ class GpuMemory:
         return free if self._max_memory is None else min(self._max_memory, free)
 
     def room_after(self, taken: int) -> int:
-        """Return the bytes left if a partition uses `taken` bytes."""
+        """Return the bytes that the GPU has free, or fewer if `gpu_memory=` leaves fewer.
+
+        `taken` is the size of the arrays of a partition that are in GPU memory already.
+        """
         free = int(self.free_bytes() * _USABLE_SHARE)
         return free if self._max_memory is None else min(self._max_memory - taken, free)
 

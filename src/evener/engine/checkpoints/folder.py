@@ -7,8 +7,8 @@ A generation is a checkpoint with a number. Its files in the folder are:
   rank, and its generations name them in turn, so that a damaged file spoils one generation only.
 - ``00000007.json``: the manifest, with the checksums of the other files and of itself. It is renamed last.
 
-To write a state, a rank renames and overwrites its state of a generation that is no longer kept, because
-overwriting a file needs less processor time than writing a new file.
+To write a state, a rank renames and overwrites its state of a generation that is no longer kept. Overwriting
+needs less processor time than a new file.
 """
 
 from __future__ import annotations

@@ -87,10 +87,10 @@ class Text:
     ) -> None:
         self.source = source
         self._turn = turn
-        self.line = 0  # lines before the current position
-        self.offset = source.start  # bytes before the current line, while lines are skipped one by one
-        self.share = 0.0  # fraction of the chunks of this rank so far
-        self.cut = False  # whether the last line has no newline
+        self.line = 0  # Lines before the current position.
+        self.offset = source.start  # Bytes before the current line, while lines are skipped one by one.
+        self.share = 0.0  # Fraction of the chunks of this rank so far.
+        self.cut = False  # Whether the last line has no newline.
         self._stream = stream
         self._reader = reader
         compressed = source.compression is not None

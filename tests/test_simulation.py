@@ -141,4 +141,5 @@ def test_breakdown_of_time_by_machine_and_element(bench):
     rows = bench.g16_fig6.rows([run_of("C-PG"), run_of("DP-OH")], OPTIONS)
     assert [(row["machine"], row["element"]) for row in rows[:4]] == [(1, 1), (1, 2), (2, 1), (2, 2)]
     said = bench.g16_fig6.here(rows)
-    assert "C-PG: the slowest element computes 0% longer than the mean, communicating is 25%" in said
+    assert "C-PG: the slowest element computes 0% longer than the mean; " in said
+    assert "C-PG: communicating is 25% of computing; " in said

@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, FormatError, first_clause, shorten
@@ -16,13 +17,16 @@ from evener.graph.formats.ids import add_isolated, number_strings, parse_isolate
 from evener.system import memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
+
+    # Returns the error for a row of a table, given its message and the row.
+    _ErrorAt = Callable[[str, int], FormatError]
 
 __all__ = [
     "choose_columns",
@@ -71,34 +75,51 @@ def choose_places(names: list[str], options: ReadOptions, path: Path) -> list[in
     """
     found = ", ".join(repr(name) for name in names) or "none"
     if options.columns is not None:
-        if len(options.columns) not in (2, 3):
-            msg = f"columns=: expected two columns, or three with the weight, found {len(options.columns)}"
-            raise ArgumentError(msg)
-        chosen = [_place_of(column, names, path, found) for column in options.columns]
-        if (repeated := next((place for place in chosen if chosen.count(place) > 1), None)) is not None:
-            name = names[repeated]
-            msg = f"columns=: expected different columns for tail, head and weight, found {name!r} twice"
-            raise ArgumentError(msg)
+        chosen = _given_places(options.columns, names, path, found)
     else:
-        usual = find_edge_columns(names)
-        if not usual:
-            msg = (
-                f"expected columns named src and dst, source and target, or from and to; found {found}; "
-                f"give columns= with names, or with numbers from 0"
-            )
-            raise FormatError(msg, path=path)
-        chosen = [_place_of(name, names, path, found) for name in usual]
-        others = [name for name in names if name and name not in usual and not _INDEX.fullmatch(name)]
-        if options.weighted is None and len(chosen) == 2 and others:
-            _log.warning(
-                "%s: the graph has no weights: no column is named weight, only %s; give columns=",
-                path,
-                shorten(", ".join(map(repr, others)), 200),
-            )
+        chosen = _usual_places(names, path, found)
+        if options.weighted is None and len(chosen) == 2:
+            _warn_unread_columns(names, chosen, path)
     if options.weighted and len(chosen) < 3:
         msg = f"expected a column named weight, found {found}; give columns="
         raise FormatError(msg, path=path)
     return chosen[:2] if options.weighted is False else chosen
+
+
+def _given_places(columns: Sequence[str | int], names: list[str], path: Path, found: str) -> list[int]:
+    """Return the places of the columns that the caller chose."""
+    if len(columns) not in (2, 3):
+        msg = f"columns=: expected two columns, or three with the weight, found {len(columns)}"
+        raise ArgumentError(msg)
+    places = [_place_of(column, names, path, found) for column in columns]
+    if (repeated := next((place for place in places if places.count(place) > 1), None)) is not None:
+        name = names[repeated]
+        msg = f"columns=: expected different columns for tail, head and weight, found {name!r} twice"
+        raise ArgumentError(msg)
+    return places
+
+
+def _usual_places(names: list[str], path: Path, found: str) -> list[int]:
+    """Return the places of the columns with usual names."""
+    usual = find_edge_columns(names)
+    if not usual:
+        msg = (
+            f"expected columns named src and dst, source and target, or from and to; found {found}; "
+            f"give columns= with names, or with numbers from 0"
+        )
+        raise FormatError(msg, path=path)
+    return [_place_of(name, names, path, found) for name in usual]
+
+
+def _warn_unread_columns(names: list[str], chosen: list[int], path: Path) -> None:
+    """Warn if a table without a column of weights has other columns."""
+    rest = [name for place, name in enumerate(names) if place not in chosen]
+    if others := [name for name in rest if name and not _INDEX.fullmatch(name)]:
+        _log.warning(
+            "%s: the graph has no weights: no column is named weight, only %s; give columns=",
+            path,
+            shorten(", ".join(map(repr, others)), 200),
+        )
 
 
 def _place_of(column: str | int, names: list[str], path: Path, found: str) -> int:
@@ -137,42 +158,52 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     """
     import pyarrow as pa
 
-    columns = [column if _is_string_dictionary(column) else decode_column(column) for column in table.columns]
-    for name, column in zip(table.column_names, columns, strict=True):
-        if column.null_count:
-            row = next(i for i, missing in enumerate(column.is_null()) if missing.as_py())
-            raise _error_at(
-                f"expected a value in column {name!r}, but it is missing", row + first_row, path, first_line
-            )
+    names = table.column_names
+    error = partial(_error_at, path, first_line, first_row)
+    columns = [_decode(*column, error) for column in zip(table.columns, names, strict=True)]
     ends = [_integers_if_whole(column) for column in columns[:2]]
     strings = [_is_string_dictionary(end) or _is_string(end.type) for end in ends]
     integers = [pa.types.is_integer(end.type) for end in ends]
     if not (all(strings) or all(integers)):
-        types = " and ".join(f"{table.column_names[i]!r} holds {ends[i].type}" for i in (0, 1))
+        types = " and ".join(f"{names[i]!r} holds {ends[i].type}" for i in (0, 1))
         raise FormatError(f"expected vertex ids that are all integers or all strings, but {types}", path=path)
-    weights = None
-    if table.num_columns > 2:
-        weights = _weights(columns[2], table.column_names[2], path, first_line, first_row)
+    weights = _weights(columns[2], names[2], path, error) if len(columns) > 2 else None
     metadata = read_metadata(table.schema)
     if all(strings):
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
         (src, dst, _), ids = number_strings([*ends, extra], path)
         return Edges(src, dst, weights, metadata.get("directed"), ids=ids)
     memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
-    src, dst = (end.to_numpy() for end in ends)
-    for name, end in zip(table.column_names, (src, dst), strict=False):
-        if end.dtype.kind == "i" and len(end) and end.min() < 0:
-            row = int((end < 0).argmax())
-            raise _error_at(
-                f"expected vertex ids from 0 up, but column {name!r} has {end[row]}",
-                row + first_row,
-                path,
-                first_line,
-            )
+    src, dst = (_integer_ids(*end, error) for end in zip(ends, names, strict=False))
     edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"))
     if metadata.get("isolated"):
         add_isolated(edges, parse_isolated_ids(metadata["isolated"], path))
     return edges
+
+
+def _error_at(path: Path, first_line: int | None, first_row: int, msg: str, row: int) -> FormatError:
+    """Return the error for a row of a table."""
+    if first_line is None:
+        return FormatError(f"{msg} in row {first_row + row + 1}", path=path)
+    return FormatError(msg, path=path, line=first_line + first_row + row)
+
+
+def _decode(column: Any, name: str, error: _ErrorAt) -> Any:
+    """Return a column without missing values, decoded unless it is a dictionary of strings."""
+    decoded = column if _is_string_dictionary(column) else decode_column(column)
+    if decoded.null_count:
+        row = next(i for i, missing in enumerate(decoded.is_null()) if missing.as_py())
+        raise error(f"expected a value in column {name!r}, but it is missing", row)
+    return decoded
+
+
+def _integer_ids(column: Any, name: str, error: _ErrorAt) -> NDArray[Any]:
+    """Return the ids of a column of integers as an array."""
+    ids: NDArray[Any] = column.to_numpy()
+    if ids.dtype.kind == "i" and len(ids) and ids.min() < 0:
+        row = int((ids < 0).argmax())
+        raise error(f"expected vertex ids from 0 up, but column {name!r} has {ids[row]}", row)
+    return ids
 
 
 def _is_string(kind: Any) -> bool:
@@ -219,7 +250,7 @@ def _integers_if_whole(column: Any) -> Any:
     return column
 
 
-def _weights(column: Any, name: str, path: Path, first_line: int | None, first_row: int) -> NDArray[Any]:
+def _weights(column: Any, name: str, path: Path, error: _ErrorAt) -> NDArray[Any]:
     import pyarrow as pa
 
     kind = column.type
@@ -229,15 +260,8 @@ def _weights(column: Any, name: str, path: Path, first_line: int | None, first_r
         raise FormatError(f"expected numbers as weights, but column {name!r} holds {kind}", path=path)
     weights: NDArray[Any] = column.to_numpy()
     if (row := first_nan(weights)) is not None:
-        msg = f"expected a number as weight, but column {name!r} has NaN"
-        raise _error_at(msg, row + first_row, path, first_line)
+        raise error(f"expected a number as weight, but column {name!r} has NaN", row)
     return weights
-
-
-def _error_at(msg: str, row: int, path: Path, first_line: int | None) -> FormatError:
-    if first_line is None:
-        return FormatError(f"{msg} in row {row + 1}", path=path)
-    return FormatError(msg, path=path, line=first_line + row)
 
 
 def read_metadata(schema: Any) -> dict[str, Any]:

@@ -61,39 +61,17 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     source.check()
     path = source.path
     head = read_head(source)
-    first = head.records[0]
-    ends = first.fields[:2]
-    bare = len(ends) == 2 and all(_is_number(end) for end in ends)
-    by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
-    integers = all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
-    if bare and integers and options.columns is None and head.delimiter in b",\t ":
+    if _is_edge_list(head, options):
         with open_text(source) as text:
-            while text.line + 1 < first.line and text.peek() is not None:  # comments and empty lines
+            while text.line + 1 < head.records[0].line and text.peek() is not None:  # comments, empty lines
                 text.skip()
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
-    texts = [_decode(field.text, path, first.line) for field in first.fields]
-    heading = _has_heading(head.records, texts) if by_position else not bare
-    names = texts if heading else [f"f{i}" for i in range(len(texts))]
-    rows = head.records[heading:]
-    row = rows[0].fields if rows else []
-    fields = len(first.fields)
-    if heading and len(row) == fields + 1 and not row[-1].text:
-        fields += 1  # a separator ends each row, but not the heading
-    elif heading and len(row) == fields - 1 and not names[-1]:
-        fields -= 1
-    if bare and options.columns is None:
-        weighted = fields > 2 and (options.weighted or _is_weight(first.fields[2], head.delimiter))
-        if fields > 2 and first.fields[2].text and not weighted and options.weighted is None:
-            warn_unread_weights(path, first.fields[2].text)
-        places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
-    else:
-        places = choose_places(names[:fields], options, path)
-    shape = _Shape(head, heading, names, fields, places)
-    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape, row))
-    # A quoted heading means that the writer may quote every field.
-    quoted = heading and any(field.quoted for field in first.fields) and _ids_are_quoted(shape, row)
-    line = (rows[0].line if rows else 0) if in_lines else None
-    edges = edges_from_table(_as_integers(table) if quoted else table, path, first_line=line)
+    shape = _shape_of(head, options, path)
+    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape))
+    if shape.heading and any(field.quoted for field in head.records[0].fields) and _ids_are_quoted(shape):
+        table = _as_integers(table)  # a quoted heading means that the writer may quote every field
+    line = (shape.rows[0].line if shape.rows else 0) if in_lines else None
+    edges = edges_from_table(table, path, first_line=line)
     if edges.weights is not None and edges.weights.dtype.kind in "iu":
         edges.weights = narrow_integers(edges.weights)
     return build_graph(edges, options, path)
@@ -115,9 +93,57 @@ class _Shape(NamedTuple):
         return [self.names[place] for place in self.places]
 
     @property
+    def rows(self) -> list[Record]:
+        """The first records after the heading."""
+        return self.head.records[self.heading :]
+
+    @property
+    def row(self) -> list[Field]:
+        """The fields of the first record after the heading."""
+        return self.rows[0].fields if self.rows else []
+
+    @property
     def begin(self) -> int:
         """The first byte after the heading."""
         return self.head.records[0].stop if self.heading else self.head.records[0].start
+
+
+def _is_edge_list(head: Head, options: ReadOptions) -> bool:
+    """Return whether the reader of edge lists can read a file: integer ids, without a heading."""
+    if options.columns is not None or head.delimiter not in b",\t ":
+        return False
+    ends = head.records[0].fields[:2]
+    return len(ends) == 2 and all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
+
+
+def _shape_of(head: Head, options: ReadOptions, path: Path) -> _Shape:
+    """Return the layout of a file, and the places of the chosen columns."""
+    first = head.records[0]
+    bare = len(first.fields) >= 2 and all(map(_is_number, first.fields[:2]))
+    by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
+    texts = [_decode(field.text, path, first.line) for field in first.fields]
+    heading = _has_heading(head.records, texts) if by_position else not bare
+    names = texts if heading else [f"f{i}" for i in range(len(texts))]
+    row = head.records[1].fields if heading and len(head.records) > 1 else []
+    fields = len(names)
+    if len(row) == fields + 1 and not row[-1].text:
+        fields += 1  # a separator ends each row, but not the heading
+    elif len(row) == fields - 1 and not names[-1]:
+        fields -= 1
+    if bare and options.columns is None:
+        places = _places_without_names(head, options, path)
+    else:
+        places = choose_places(names[:fields], options, path)
+    return _Shape(head, heading, names, fields, places)
+
+
+def _places_without_names(head: Head, options: ReadOptions, path: Path) -> list[int]:
+    """Return the places of tail, head and, if present and wanted, weight in a file without a heading."""
+    third = head.records[0].fields[2:3]
+    weighted = bool(third) and (options.weighted or _is_weight(third[0], head.delimiter))
+    if third and third[0].text and not weighted and options.weighted is None:
+        warn_unread_weights(path, third[0].text)
+    return [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
 
 
 def _is_integer(field: Field) -> bool:
@@ -145,22 +171,22 @@ def _has_heading(records: list[Record], names: list[str]) -> bool:
     return bool(find_edge_columns(names)) or any(column and all(column) for column in below)
 
 
-def _ids_are_quoted(shape: _Shape, row: list[Field]) -> bool:
-    return len(row) == shape.fields and all(row[place].quoted for place in shape.places[:2])
+def _ids_are_quoted(shape: _Shape) -> bool:
+    return len(shape.row) == shape.fields and all(shape.row[place].quoted for place in shape.places[:2])
 
 
-def _types_of(shape: _Shape, row: list[Field]) -> list[str]:
+def _types_of(shape: _Shape) -> list[str]:
     """Return the types of the chosen columns.
 
     The first row sets the id type, so one malformed id cannot turn all ids into strings. If the row has a
     wrong number of fields, the types are integers, and the reader reports the row.
     """
+    row = shape.row
     values = [row[place].text for place in shape.places] if len(row) == shape.fields else [b"0"] * 3
     kind = "string"
     # Quoted ids are strings, unless the file has no heading and the caller chose no columns.
-    names = (shape.heading and _ids_are_quoted(shape, row)) or _have_leading_zeros(
-        shape.head.records[shape.heading :], shape.places[:2]
-    )
+    quoted = shape.heading and _ids_are_quoted(shape)
+    names = quoted or _have_leading_zeros(shape.rows, shape.places[:2])
     if not names and all(_NUMBER.fullmatch(value) for value in values[:2]):
         kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
     weights = values[2 : len(shape.places)]
@@ -288,7 +314,7 @@ def _conversion_error(source: Source, shape: _Shape, types: list[str], *, newlin
     except pa.ArrowInvalid as error:
         text = str(error)
     row = re.search(r"Row #(\d+)", text)
-    line = None if row is None or newlines else int(row[1]) + shape.head.records[shape.heading].line - 1
+    line = None if row is None or newlines else int(row[1]) + shape.rows[0].line - 1
     value = _CONVERSION.search(text)
     if value is None or value[3] is None:
         name = shape.names[int(value[1])] if value else shape.chosen[0]

@@ -175,7 +175,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     listed = len(isolated) > 0
     edges.n = options.n if options.n is not None else None if listed else heading.n
     edges.vertices = isolated if world.rank == 0 else isolated[:0]
-    directed = next((d for d in (options.directed, heading.directed) if d is not None), True)
+    directed = options.is_directed(stated=heading.directed)
     return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
 
 
@@ -198,7 +198,7 @@ def _share_of_names(
         share.src, share.dst = edges.ids[edges.src], edges.ids[edges.dst]
         share.vertices, share.names = edges.ids, None
     share.n = edges.n if options.n is None else options.n
-    directed = next((d for d in (options.directed, heading.directed) if d is not None), True)
+    directed = options.is_directed(stated=heading.directed)
     return EdgeShare(share, directed, not directed, options.self_loops, options.duplicates)
 
 

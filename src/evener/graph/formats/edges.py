@@ -80,26 +80,10 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
         found = "string ids" if edges.ids.dtype.kind in "UO" else "a list of ids"
         msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has {found}; remove n"
         raise ArgumentError(f"{path}: {msg}")
-    directed = next((d for d in (options.directed, edges.directed) if d is not None), True)
-    n = len(edges.ids) if edges.ids is not None else options.n if options.n is not None else edges.n
-    weights = None if options.weighted is False else edges.weights
-    if options.weighted and weights is None:
+    if options.weighted and edges.weights is None:
         raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
-    try:
-        graph = Graph.from_edges(
-            edges.src,
-            edges.dst,
-            weights,
-            directed or edges.both_directions,
-            n,
-            self_loops=options.self_loops,
-            duplicates=options.duplicates,
-        )
-    except ArgumentError as error:
-        raise FormatError(str(error), path=path) from error
-    except OutOfMemoryError as error:
-        msg = f"{path}: {error}"
-        raise OutOfMemoryError(msg, needed=error.needed, available=error.available) from error
+    directed = options.is_directed(stated=edges.directed)
+    graph = _graph_of_numbers(edges, options, path, directed=directed or edges.both_directions)
     if edges.ids is None and directed == graph.directed:
         return graph
     graph = Graph(
@@ -116,6 +100,26 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
         return to_undirected(graph)
     check_symmetric(graph, path)
     return graph
+
+
+def _graph_of_numbers(edges: Edges, options: ReadOptions, path: Path, *, directed: bool) -> Graph:
+    """Return the graph of the tails and heads as numbers; an error names the file."""
+    n = edges.n if options.n is None else options.n
+    try:
+        return Graph.from_edges(
+            edges.src,
+            edges.dst,
+            None if options.weighted is False else edges.weights,
+            directed,
+            n if edges.ids is None else len(edges.ids),
+            self_loops=options.self_loops,
+            duplicates=options.duplicates,
+        )
+    except ArgumentError as error:
+        raise FormatError(str(error), path=path) from error
+    except OutOfMemoryError as error:
+        msg = f"{path}: {error}"
+        raise OutOfMemoryError(msg, needed=error.needed, available=error.available) from error
 
 
 class Piece(NamedTuple):

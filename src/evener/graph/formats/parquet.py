@@ -107,7 +107,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     if world.rank == 0 and isolated and edges.names is None:
         edges.vertices = parse_isolated_ids(isolated, source.path)
     edges.n = options.n if options.n is not None else None if isolated else metadata.get("n")
-    directed = next((d for d in (options.directed, metadata.get("directed")) if d is not None), True)
+    directed = options.is_directed(stated=metadata.get("directed"))
     return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
 
 

@@ -17,3 +17,7 @@ class ReadOptions:
     self_loops: str = "keep"
     duplicates: str = "keep"
     columns: tuple[str | int, ...] | None = None
+
+    def is_directed(self, *, stated: bool | None) -> bool:
+        """Return whether the graph is directed, given the direction that the file states, if any."""
+        return next((choice for choice in (self.directed, stated) if choice is not None), True)

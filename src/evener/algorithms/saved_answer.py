@@ -63,7 +63,22 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
     if record.get("algorithm", spec.name) != spec.name:
         msg = f"{path}: expected a result of {spec.name}, found a result of {record['algorithm']}"
         raise ArgumentError(msg)
-    names = table.column_names
+    _check_names(table.column_names, path)
+    order = _rows_in_order(table, graph, path)
+    arrays = {
+        name: _array(table, columns.get(name, Column(name)), graph, path)[order]
+        for name in table.column_names
+        if name != "vertex"
+    }
+    effective = _effective(parameters, record.get("parameters"), graph, spec)
+    if path.suffix.lower() in TEXT and effective.get("dtype"):
+        for name in (column.name for column in spec.columns if column.real and column.name in arrays):
+            arrays[name] = arrays[name].astype(effective["dtype"])  # the dtype before it was written as text
+    return Claim(spec.name, graph, arrays, effective, record.get("outcome") or {})
+
+
+def _check_names(names: list[str], path: Path) -> None:
+    """Raise FormatError if two columns have the same name, or the table has answers from several sources."""
     if (duplicate := next((name for name in names if names.count(name) > 1), None)) is not None:
         msg = (
             f"expected unique column names, found {names.count(duplicate)} columns {duplicate!r}; rename them"
@@ -75,21 +90,17 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
             "give --verify to such a run"
         )
         raise FormatError(msg, path=path)
-    order = _rows_in_order(table, graph, path)
-    arrays = {
-        name: _array(table, columns.get(name, Column(name)), graph, path)[order]
-        for name in names
-        if name != "vertex"
-    }
-    recorded = record.get("parameters")
-    effective = {**(recorded or _defaults(spec)), **parameters}
+
+
+def _effective(
+    given: Mapping[str, Any], recorded: Mapping[str, Any] | None, graph: Graph, spec: AlgorithmSpec
+) -> dict[str, Any]:
+    """Return the parameters of the run: those of the user, of the record, and defaults."""
+    parameters = {**(recorded or _defaults(spec)), **given}
     if spec.claim_parameters is not None:
         complete = resolve(spec.claim_parameters)
-        effective = complete(effective, graph=graph, given=parameters, recorded=bool(recorded))
-    if path.suffix.lower() in TEXT and effective.get("dtype"):
-        for name in (column.name for column in spec.columns if column.real and column.name in arrays):
-            arrays[name] = arrays[name].astype(effective["dtype"])  # the dtype before it was written as text
-    return Claim(spec.name, graph, arrays, effective, record.get("outcome") or {})
+        parameters = complete(parameters, graph=graph, given=given, recorded=bool(recorded))
+    return parameters
 
 
 def _are_pairs(value: Any) -> bool:

@@ -133,16 +133,25 @@ def source_numbers(answer: Answer) -> NDArray[np.uint32]:
     return np.unique(answer.graph.numbers_of(ids)).astype(np.uint32)
 
 
-def largest_distance(answer: Answer, distance: NDArray[Any]) -> float:
+def largest_distance(answer: Answer, distance: NDArray[Any], reached: NDArray[np.bool_]) -> float:
     """Return the distance at which a search ended: that of the target or the cutoff; infinity without either.
 
-    `distance` is infinite for unreached vertices.
+    Raises
+    ------
+    VerificationError
+        If a reached vertex is farther away.
     """
     cutoff, target = answer.parameters.get("cutoff"), answer.parameters.get("target")
     limit = math.inf if cutoff is None else float(finite_number(answer, "cutoff", cutoff))
     if target is not None:
         (number,) = answer.graph.numbers_of([target])
-        limit = min(limit, float(distance[number]))
+        if reached[number]:
+            limit = min(limit, float(distance[number]))
+    if (beyond := reached & (distance > limit)).any():
+        v = first_true(beyond)
+        rule = "no vertex is farther away than the target or the cutoff"
+        detail = f"vertex {answer.graph.ids[v]} has distance {distance[v]}, which is more than {limit:g}"
+        fail(answer, rule, detail)
     return limit
 
 

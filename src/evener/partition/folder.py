@@ -260,6 +260,24 @@ def _directions(directed: bool, directions: str) -> tuple[str, ...]:  # noqa: FB
 
 def _dtypes_of(manifest: dict[str, Any], file: Path) -> dict[str, Any]:
     """Check the facts of a manifest, and return the permitted dtypes of its arrays."""
+    _check_facts(manifest, file)
+    count = len(manifest["elements"])
+    directions = _directions(manifest["directed"], manifest["directions"])
+    dtypes: dict[str, Any] = {}
+    for p in range(count):
+        dtypes |= {f"{p}.vertices": ("<u4",), f"{p}.out_degree": ("<u4",)}
+        for direction in directions:
+            dtypes |= {f"{p}.{direction}.offsets": ("<u8",), f"{p}.{direction}.targets": ("<u4",)}
+            if manifest["weighted"]:
+                dtypes[f"{p}.{direction}.weights"] = "iuf"
+    if odd := sorted(manifest["arrays"].keys() ^ dtypes.keys()):
+        found = "unknown" if odd[0] in manifest["arrays"] else "missing"
+        raise FormatError(f"expected the arrays of {count} partitions, but {odd[0]!r} is {found}", path=file)
+    return dtypes
+
+
+def _check_facts(manifest: dict[str, Any], file: Path) -> None:
+    """Raise FormatError if a fact of a manifest is missing or has another form."""
     for name, types in _FACTS.items():
         if type(manifest.get(name)) not in types:
             raise FormatError(f"expected {name!r} in the manifest, of type {types[0].__name__}", path=file)
@@ -281,17 +299,6 @@ def _dtypes_of(manifest: dict[str, Any], file: Path) -> dict[str, Any]:
         ):
             msg = f"expected {length} values of type {kind.__name__} for each of {count} elements in {name!r}"
             raise FormatError(msg, path=file)
-    dtypes: dict[str, Any] = {}
-    for p in range(count):
-        dtypes |= {f"{p}.vertices": ("<u4",), f"{p}.out_degree": ("<u4",)}
-        for direction in directions:
-            dtypes |= {f"{p}.{direction}.offsets": ("<u8",), f"{p}.{direction}.targets": ("<u4",)}
-            if manifest["weighted"]:
-                dtypes[f"{p}.{direction}.weights"] = "iuf"
-    if odd := sorted(manifest["arrays"].keys() ^ dtypes.keys()):
-        found = "unknown" if odd[0] in manifest["arrays"] else "missing"
-        raise FormatError(f"expected the arrays of {count} partitions, but {odd[0]!r} is {found}", path=file)
-    return dtypes
 
 
 _LAYOUT = FolderFormat("evener partitions", "placed graph", 1, _dtypes_of)

@@ -66,17 +66,7 @@ def check(answer: Answer) -> None:
         return
     if stored.dtype.name not in _RELATIVE:
         fail(answer, "ranks are float32 or float64", f"found {stored.dtype}")
-    proper = np.isfinite(stored) & (stored >= 0)
-    if not proper.all():
-        v = first_true(~proper)
-        fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}")
-    slack = slack_of(answer, stored.dtype, int(graph.in_degree().max(initial=0)))
-    total = float(stored.sum(dtype=np.float64))
-    if abs(total - 1.0) > slack:
-        v = int(stored.argmax())
-        detail = f"expected the sum 1.0, found {total}; the largest is {stored[v]} at vertex {graph.ids[v]}"
-        fail(answer, "ranks sum to one", detail)
-
+    slack = _check_distribution(answer, stored)
     step = _iteration(answer)
     tol = float(finite_number(answer, "tol", parameters.get("tol") or 0.0))
     stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
@@ -92,37 +82,71 @@ def check(answer: Answer) -> None:
         iterations = int(finite_number(answer, "iterations", iterations))
         if difference := _difference(answer, stored, step, iterations):
             fail(answer, f"ranks are those of {iterations} iterations", difference)
-    if fixed:
-        return
+    if not (fixed or _has_converged(answer, stored, step, iterations, tolerance, slack)):
+        warn_not_converged(answer)
+
+
+def _check_distribution(answer: Answer, stored: NDArray[Any]) -> float:
+    """Check that ranks are non-negative numbers whose sum is one; return the rounding error of the sum."""
+    graph = answer.graph
+    proper = np.isfinite(stored) & (stored >= 0)
+    if not proper.all():
+        v = first_true(~proper)
+        fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}")
+    slack = slack_of(answer, stored.dtype, int(graph.in_degree().max(initial=0)))
+    total = float(stored.sum(dtype=np.float64))
+    if abs(total - 1.0) > slack:
+        v = int(stored.argmax())
+        detail = f"expected the sum 1.0, found {total}; the largest is {stored[v]} at vertex {graph.ids[v]}"
+        fail(answer, "ranks sum to one", detail)
+    return slack
+
+
+def _has_converged(
+    answer: Answer,
+    stored: NDArray[Any],
+    step: _Step,
+    iterations: int | None,
+    tolerance: float,
+    slack: float,
+) -> bool:
+    """Return whether the ranks meet the tolerance; false for the ranks of `max_iter` iterations.
+
+    Raises
+    ------
+    VerificationError
+        If the ranks are neither.
+    ArgumentError
+        If wrong ranks would meet the tolerance.
+    """
     if not answer.outcome.get("converged", True):
         max_iter = finite_number(answer, "max_iter", required_parameter(answer, "max_iter"))
         if iterations is not None and iterations < max_iter:
             rule = "a run ends when it converges, or after max_iter"
             fail(answer, rule, f"it took {iterations} of {max_iter}")
-        warn_not_converged(answer)
-        return
+        return False
     if iterations is None and tolerance > _DECIDES:
         if _is_cut_off(answer, stored, step, tolerance):
-            warn_not_converged(answer)
-            return
+            return False
+        tol, stop = answer.parameters["tol"], answer.parameters.get("stop", "l1")
         enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
         msg = (
-            f"with tol={tol:g} and stop={stop}, one more iteration may change the {graph.n:,} ranks by "
-            f"{tolerance:.3g} in total, so wrong ranks would pass; verify a run with tol={enough:g} or "
+            f"with tol={tol:g} and stop={stop}, one more iteration may change the {answer.graph.n:,} ranks "
+            f"by {tolerance:.3g} in total, so wrong ranks would pass; verify a run with tol={enough:g} or "
             "less, or its .parquet table, which records the iterations"
         )
         raise ArgumentError(msg)
     by, v = _change(stored, step)
     if by > tolerance + slack:
         if iterations is None and _is_cut_off(answer, stored, step, tolerance):
-            warn_not_converged(answer)
-            return
+            return False
         after = step(stored.astype(np.float64))[v]
         detail = (
             f"expected a change of at most {tolerance + slack:.3g} in total, found {by:.3g}; "
-            f"the largest is at vertex {graph.ids[v]}, from {float(stored[v])} to {after}"
+            f"the largest is at vertex {answer.graph.ids[v]}, from {float(stored[v])} to {after}"
         )
         fail(answer, "another iteration does not change the ranks", detail)
+    return True
 
 
 def _change(stored: NDArray[Any], step: _Step) -> tuple[float, int]:

@@ -1,4 +1,7 @@
-"""Data sets of results: a folder with one Parquet file for each rank, written by all ranks at once."""
+"""Results of all ranks in files: one table, or a data set.
+
+A data set is a folder with one Parquet file for each rank, written by all ranks at once.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import FileError
-from evener.results.table import table_with_record
+from evener.graph.checks import check_path
+from evener.results.table import check_suffix, table_with_record, write_result
 from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write_folder
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from evener.results.table import Tabular
     from evener.system.world import World
 
-__all__ = ["check_dataset", "is_dataset_name", "write_dataset"]
+__all__ = ["check_dataset", "is_dataset_name", "write_rows"]
 
 _PART = re.compile(r"part-\d{5,}\.parquet")
 
@@ -47,7 +51,21 @@ def _is_dataset(folder: Path) -> bool:
     return all(_PART.fullmatch(file.name) for file in folder.iterdir())
 
 
-def write_dataset(result: Tabular, path: Path) -> None:
+def write_rows(result: Tabular, path: str | os.PathLike[str]) -> None:
+    """Write the rows of all ranks to a data set or, gathered on rank 0, to one file; see `Result.write`.
+
+    This is a collective operation; all ranks must call it.
+    """
+    target = check_path(path, "write")
+    if result.world.allgather(is_dataset_name(path))[0]:
+        _write_dataset(result, target)
+        return
+    check_suffix(target)
+    whole = result.gather()
+    on_all_ranks(result.world, lambda: None if whole is None else write_result(whole, target))
+
+
+def _write_dataset(result: Tabular, path: Path) -> None:
     """Write the rows of each rank to a file of a folder: all files or, after an error on any rank, none.
 
     This is a collective operation; all ranks must call it. Rank 0 renames the folder after all ranks

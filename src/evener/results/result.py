@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.checks import check_path, is_integral
+from evener.graph.checks import is_integral
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.columns import Column
 from evener.results.views import ResultViews
-from evener.system.agreement import on_all_ranks
 from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
@@ -292,16 +291,9 @@ class Result(ResultViews):
             If the file cannot be written. After an error on one rank, all ranks raise, and a data set that
             was there is unchanged.
         """
-        from evener.results.dataset import is_dataset_name, write_dataset
-        from evener.results.table import check_suffix, write_result
+        from evener.results.dataset import write_rows
 
-        target = check_path(path, "write")
-        if self.world.allgather(is_dataset_name(path))[0]:
-            write_dataset(self, target)
-            return
-        check_suffix(target)
-        whole = self.gather()
-        on_all_ranks(self.world, lambda: None if whole is None else write_result(whole, target))
+        write_rows(self, path)
 
     # ---- reports --------------------------------------------------------------------------------
 
@@ -329,12 +321,9 @@ class Result(ResultViews):
         FileError
             If the file cannot be written.
         """
-        from evener.results.report.names import check_name
         from evener.results.report.page import page
 
-        check_name("report", path)
-        if self.world.rank == 0:
-            _write(path, page, self)
+        self._draw("report", path, page)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Write a trace of the run for Perfetto or chrome://tracing, atomically. Only rank 0 writes.
@@ -354,12 +343,19 @@ class Result(ResultViews):
         FileError
             If the file cannot be written.
         """
-        from evener.results.report.names import check_name
         from evener.results.report.trace import trace
 
-        check_name("trace", path)
+        self._draw("trace", path, trace)
+
+    def _draw(self, what: str, path: str | os.PathLike[str], draw: Callable[[Result], str]) -> None:
+        """Write ``draw(self)`` on rank 0 atomically, after checking the name of the file."""
+        from evener.results.report.names import check_name
+        from evener.system.files import atomic_write
+
+        check_name(what, path)
         if self.world.rank == 0:
-            _write(path, trace, self)
+            with atomic_write(path) as temporary:
+                temporary.write_text(draw(self), encoding="utf-8")
 
     def names_of(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices in an array of `gathered`."""
@@ -370,11 +366,3 @@ class Result(ResultViews):
         names = (self.graph.ids_of(known) if self._ids is None else self._ids[known]).astype(object)
         names[missing] = None
         return names
-
-
-def _write(path: str | os.PathLike[str], draw: Callable[[Result], str], result: Result) -> None:
-    """Write `draw(result)` to a file atomically, after checking that the file can be written."""
-    from evener.system.files import atomic_write
-
-    with atomic_write(path) as temporary:
-        temporary.write_text(draw(result), encoding="utf-8")

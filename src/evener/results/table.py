@@ -60,6 +60,9 @@ class Tabular(Protocol):
     def to_arrow(self) -> pa.Table:
         """Return the rows of this rank."""
 
+    def gather(self) -> Tabular | None:
+        """Return the rows of all ranks on rank 0, and None on other ranks."""
+
 
 def check_suffix(path: Path) -> None:
     """Raise ArgumentError if the suffix of a file name is not a table format."""

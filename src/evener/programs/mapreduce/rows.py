@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.graph.checks import check_path
-from evener.results.dataset import is_dataset_name, write_dataset
+from evener.results.dataset import write_rows
 from evener.results.ranks import gather_on_first_rank
-from evener.results.table import check_suffix, write_result
-from evener.system.agreement import on_all_ranks
 from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
@@ -143,13 +140,7 @@ class Rows:
         FileError
             If the file cannot be written.
         """
-        target = check_path(path, "write")
-        if self.world.allgather(is_dataset_name(path))[0]:
-            write_dataset(self, target)
-            return
-        check_suffix(target)
-        whole = self.gather()
-        on_all_ranks(self.world, lambda: None if whole is None else write_result(whole, target))
+        write_rows(self, path)
 
     def explain(self) -> str:
         """Return the time by stage and element, the shares of all time, and the bottleneck."""

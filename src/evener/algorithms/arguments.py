@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.algorithms.spec import AlgorithmSpec
+    from evener.elements import Element
 
 __all__ = [
     "check_weights",
@@ -162,10 +163,7 @@ def _place(
     if single and (kept := find_kept(graph, request, spec.directions, plan=(spec.name, passes))):
         return kept
     elements = None if names is None else parse_elements(names, gpu_memory=limit)
-    several_kinds = elements is not None and len({element.kind for element in elements}) > 1
-    if (single and elements is None and gpus()) or (
-        single and several_kinds and (policy == "auto" or alpha is None)
-    ):
+    if single and _needs_plan(elements, policy, alpha):
         from evener.planning.planner import plan_and_place
 
         placed = plan_and_place(
@@ -192,6 +190,14 @@ def _place(
     if single:
         keep(placed, request)
     return placed
+
+
+def _needs_plan(elements: Sequence[Element] | None, policy: str, alpha: float | None) -> bool:
+    """Return whether elements, policy or alpha are to be chosen."""
+    if elements is None:
+        return bool(gpus())
+    several_kinds = len({element.kind for element in elements}) > 1
+    return several_kinds and (policy == "auto" or alpha is None)
 
 
 def number_of_vertex(graph: Graph, vertex: Any, name: str) -> int:

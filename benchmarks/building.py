@@ -9,9 +9,7 @@ edge once. With --gap, also GAP, which generates as many edges and reports the t
 from __future__ import annotations
 
 import argparse
-import os
 
-import numba
 import numpy as np
 
 import evener as ev
@@ -33,8 +31,8 @@ def main():
     }
     if options.gap:
         gap = Gap(options.gap, None, None, options.threads)
-        uniform = options.graph == "uniform"
-        runs["GAP"] = lambda _: (gap.build_seconds(options.scale, uniform=uniform), None)
+        flag = "-u" if options.graph == "uniform" else "-g"
+        runs["GAP"] = lambda _: (gap.converter_seconds(flag, options.scale)["Build"], None)
 
     def check(name, _round, built):
         if name == "evener":
@@ -46,17 +44,9 @@ def main():
                 raise AssertionError(msg)
 
     times = harness.interleaved(runs, rounds=options.rounds, check=check, budget=options.budget)
-    ours = harness.median(times["evener"])
-    rows = [
-        {
-            "contender": name,
-            "median_seconds": harness.median(taken),
-            "stored_edges_per_second": graph.m / harness.median(taken),
-            "times_ours": harness.median(taken) / ours,
-            "seconds": taken,
-        }
-        for name, taken in times.items()
-    ]
+    rows = harness.rates(times, stored_edges=graph.m)
+    for row in rows:
+        row["times_ours"] = row["median_seconds"] / harness.median(times["evener"])
     cells = [
         (
             row["contender"],
@@ -127,12 +117,7 @@ def _options():
     parser.add_argument("--graph", default="rmat", choices=["rmat", "uniform"])
     rivals = [name for name in BUILDERS if name != "evener"]
     parser.add_argument("--rivals", nargs="*", default=rivals, choices=rivals)
-    parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=40.0, help="most seconds for one contender")
-    parser.add_argument("--threads", type=int, default=numba.get_num_threads())
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    return parser.parse_args()
+    return harness.racing(parser, rounds=5, budget=40.0)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 _TRIAL = re.compile(r"^Trial Time:\s+([\d.]+)", re.MULTILINE)
 _VERDICT = re.compile(r"^Verification:\s+(\w+)", re.MULTILINE)
-_BUILD = re.compile(r"^Build Time:\s+([\d.]+)", re.MULTILINE)
+_STEP = re.compile(r"^(Read|Generate|Build) Time:\s+([\d.]+)", re.MULTILINE)
 
 TRIALS = 3
 DELTA = 2
@@ -70,10 +70,10 @@ class Gap:
             task: _VERDICT.findall(self.run(*run, "-n", 1, "-v")) == ["PASS"] for task, run in runs.items()
         }
 
-    def build_seconds(self, scale, *, uniform=False):
-        """Return seconds to build a graph of this scale from edges in memory, by GAP's converter."""
-        said = self.run("converter", "-u" if uniform else "-g", scale, "-b", os.devnull)
-        return float(_BUILD.findall(said)[0])
+    def converter_seconds(self, *arguments):
+        """Return the seconds of each step of GAP's converter: "Read", "Generate" and "Build"."""
+        said = self.run("converter", *arguments, "-b", os.devnull)
+        return {step: float(seconds) for step, seconds in _STEP.findall(said)}
 
     def _median(self, *command):
         times = [float(t) for t in _TRIAL.findall(self.run(*command, "-n", TRIALS + 1))]

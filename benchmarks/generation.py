@@ -10,10 +10,7 @@ converter. All draw 16 edges for each of 2^scale vertices. The rate counts drawn
 from __future__ import annotations
 
 import argparse
-import os
-import re
 
-import numba
 import numpy as np
 
 import evener as ev
@@ -35,23 +32,14 @@ def main():
     if options.gap:
         gap = Gap(options.gap, None, None, options.threads)
 
-        def reported(*labels):
-            said = gap.run("converter", "-g", options.scale, "-b", os.devnull)
-            found = dict(re.findall(r"^(Generate|Build) Time:\s+([\d.]+)", said, re.MULTILINE))
-            return sum(float(found[label]) for label in labels), None
+        def reported(*steps):
+            seconds = gap.converter_seconds("-g", options.scale)
+            return sum(seconds[step] for step in steps), None
 
         runs["GAP, edges"] = lambda _: reported("Generate")
         runs["GAP, graph"] = lambda _: reported("Generate", "Build")
     times = harness.interleaved(runs, rounds=options.rounds, budget=options.budget)
-    rows = [
-        {
-            "contender": name,
-            "median_seconds": harness.median(taken),
-            "edges_per_second": drawn / harness.median(taken),
-            "seconds": taken,
-        }
-        for name, taken in times.items()
-    ]
+    rows = harness.rates(times, edges=drawn)
     cells = [
         (
             row["contender"],
@@ -87,12 +75,7 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--rivals", nargs="*", default=["networkit"], choices=["networkit"])
-    parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=60.0, help="most seconds for one contender")
-    parser.add_argument("--threads", type=int, default=numba.get_num_threads())
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    return parser.parse_args()
+    return harness.racing(parser, rounds=5, budget=60.0)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,19 @@ def median(times):
     return statistics.median(times)
 
 
+def rates(times, **counts):
+    """Return a row for each contender: its median, each count per second, and all seconds."""
+    return [
+        {
+            "contender": name,
+            "median_seconds": median(taken),
+            **{f"{counted}_per_second": count / median(taken) for counted, count in counts.items()},
+            "seconds": taken,
+        }
+        for name, taken in times.items()
+    ]
+
+
 def spread(times):
     """Return the distance of the quartiles over the median."""
     if len(times) < 2:
@@ -181,6 +194,18 @@ def recording(parser):
     if options.no_verify and not options.no_record:
         parser.error("a time is recorded with its answer verified: --no-verify needs --no-record")
     return options
+
+
+def racing(parser, *, rounds, budget):
+    """Parse the options, with the options of a race against rivals and GAP."""
+    from numba import get_num_threads
+
+    parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--budget", type=float, default=budget, help="most seconds for one contender")
+    parser.add_argument("--threads", type=int, default=get_num_threads())
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    return parser.parse_args()
 
 
 def record(name, *, question, rows, folder="", head=None, **more):

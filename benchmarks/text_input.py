@@ -10,12 +10,9 @@ pyarrow's CSV reader, which stops at two columns; NetworKit's edge list reader; 
 from __future__ import annotations
 
 import argparse
-import os
-import re
 import tempfile
 from pathlib import Path
 
-import numba
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
@@ -42,7 +39,8 @@ def main():
         if "networkit" in options.rivals:
             runs["NetworKit"] = harness.clocked(_networkit(path, options.threads))
         if options.gap:
-            runs["GAP"] = _gap(path, options)
+            gap = Gap(options.gap, None, None, options.threads)
+            runs["GAP"] = lambda _: (sum(gap.converter_seconds("-f", path).values()), None)
         degrees = np.bincount(src, minlength=int(max(src.max(), dst.max())) + 1)
 
         def check(name, _round, built):
@@ -50,16 +48,7 @@ def main():
                 _verify(built, degrees, options.edges)
 
         times = harness.interleaved(runs, rounds=options.rounds, check=check, budget=options.budget)
-    rows = [
-        {
-            "contender": name,
-            "median_seconds": harness.median(taken),
-            "edges_per_second": options.edges / harness.median(taken),
-            "bytes_per_second": size / harness.median(taken),
-            "seconds": taken,
-        }
-        for name, taken in times.items()
-    ]
+    rows = harness.rates(times, edges=options.edges, bytes=size)
     cells = [
         (
             row["contender"],
@@ -103,29 +92,12 @@ def _networkit(path, threads):
     return lambda _: networkit.graphio.EdgeListReader("\t", 0, directed=True).read(str(path))
 
 
-def _gap(path, options):
-    gap = Gap(options.gap, None, None, options.threads)
-
-    def run(_):
-        said = gap.run("converter", "-f", path, "-b", os.devnull)
-        return sum(
-            float(t) for t in re.findall(r"^(?:Read|Build) Time:\s+([\d.]+)", said, re.MULTILINE)
-        ), None
-
-    return run
-
-
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--edges", type=int, default=50_000_000)
     parser.add_argument("--rivals", nargs="*", default=[], choices=["networkit"], help="slow: takes minutes")
-    parser.add_argument("--gap", default=os.environ.get("GAP_DIR"), help="folder of GAP's binaries")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--budget", type=float, default=60.0, help="most seconds for one contender")
-    parser.add_argument("--threads", type=int, default=numba.get_num_threads())
     parser.add_argument("--scratch", default=None, help="folder for the text file")
-    parser.add_argument("--no-record", action="store_true", help="print only")
-    return parser.parse_args()
+    return harness.racing(parser, rounds=3, budget=60.0)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,11 @@ def noise(count: int) -> bytes:
 
 
 EDGES = "".join(f"{i} {i + 1}\n" for i in range(5000)).encode()
-BANNER = "%%MatrixMarket matrix coordinate"
+
+
+def matrix(content: str) -> Callable[[Path], Path]:
+    """Return a maker of a Matrix Market file, given its text after the word "coordinate"."""
+    return file("m.mtx", f"%%MatrixMarket matrix coordinate {content}")
 
 
 def zst(path: Path, content: bytes) -> None:
@@ -110,8 +114,8 @@ def no_utf8(name: str, *, of_column: bool = False) -> Callable[[Path], Path]:
     return make
 
 
-def sg(name: str, n: int, m: int, rows: bytes, *, directed: int = 0) -> Callable[[Path], Path]:
-    return file(name, struct.pack("<Bqq", directed, m, n) + rows)
+def sg(n: int, m: int, rows: bytes, *, directed: int = 0) -> Callable[[Path], Path]:
+    return file("s.sg", struct.pack("<Bqq", directed, m, n) + rows)
 
 
 def i(*values: int) -> bytes:
@@ -131,23 +135,25 @@ def huge_sg(folder: Path) -> Path:
     return path
 
 
-def npz(name: str, **arrays: Any) -> Callable[[Path], Path]:
+def npz(**arrays: Any) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        path = folder / name
+        path = folder / "n.npz"
         np.savez(path, **arrays)
         return path
 
     return make
 
 
-def csr(indptr: list[int], indices: list[int], shape: tuple[int, ...], data: Any = None) -> dict[str, Any]:
-    return {
-        "indptr": np.array(indptr, np.int32),
-        "indices": np.array(indices, np.int32),
-        "data": np.ones(len(indices)) if data is None else data,
-        "shape": np.array(shape),
-        "format": np.array(b"csr"),
-    }
+def csr(
+    indptr: list[int], indices: list[int], shape: tuple[int, ...], data: Any = None
+) -> Callable[[Path], Path]:
+    return npz(
+        indptr=np.array(indptr, np.int32),
+        indices=np.array(indices, np.int32),
+        data=np.ones(len(indices)) if data is None else data,
+        shape=np.array(shape),
+        format=np.array(b"csr"),
+    )
 
 
 def npz_bomb(folder: Path) -> Path:

@@ -281,32 +281,14 @@ def _sort_bucket(
         )  # fmt: skip
         if in_spare:
             done += _write_row(
-                halves,
-                record_weights,
-                spare,
-                w_spare,
-                length,
-                halves,
-                record_weights,
-                first * TWO + done,
-                first + done,
-                drop,
-                signs,
-            )
+                halves, record_weights, spare, w_spare, length, halves, record_weights, first * TWO + done,
+                first + done, drop, signs,
+            )  # fmt: skip
         else:
             done += _write_row(
-                targets,
-                weights,
-                start,
-                start,
-                length,
-                halves,
-                record_weights,
-                first * TWO + done,
-                first + done,
-                drop,
-                signs,
-            )
+                targets, weights, start, start, length, halves, record_weights, first * TWO + done,
+                first + done, drop, signs,
+            )  # fmt: skip
         offsets[r + ONE] = done
         start = end
     return done

@@ -33,7 +33,7 @@ from evener.system.notebook import stage
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -140,27 +140,10 @@ def partition(
     >>> [(p.vertices, p.mirrors) for p in pg.statistics.partitions]
     [(1, 3), (3, 1)]
     """
-    if isinstance(graph, PartitionedGraph):
-        msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
-        raise ArgumentError(msg)
-    if not isinstance(graph, Graph | str | os.PathLike):
-        got = type_name(graph)
-        msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
-        raise ArgumentError(msg)
-    if directions not in ("both", "out", "in"):
-        msg = f'directions=: expected "both", "out" or "in", found {directions!r}'
-        raise ArgumentError(msg)
-    check_policy(policy)
+    _check_arguments(graph, directions, policy, reading)
     seed = check_seed(seed)
-    if unknown := next((name for name in reading if name not in READ_OPTIONS), None):
-        known = ", ".join(READ_OPTIONS)
-        msg = f"partition() got an unexpected keyword argument {unknown!r}; for a path it also takes {known}"
-        raise TypeError(msg)
     if not isinstance(graph, Graph):
         graph = read_graph(graph, directions, **reading)
-    elif reading:
-        msg = f"partition: expected {next(iter(reading))}= for a path only, found a Graph; give it to read()"
-        raise ArgumentError(msg)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     elements, world = parse_elements(on, gpu_memory=limit), current_world()
     note_shared_gpus(elements, world)
@@ -179,14 +162,7 @@ def partition(
     weights, on_cpu, ranks, rooms = all_elements(elements, world)
     shares = edge_shares(weights, alpha, on_cpu=on_cpu, policy=policy)
     first = ranks.index(world.rank)
-    own_shares = shares[first : first + len(elements)]
-    on_host = share_on_host(elements, own_shares, edge_bytes(graph, directions))
-    whole = not isinstance(graph, DistributedGraph)
-    parts = int(edge_bytes(graph, directions) * on_host)
-    require(
-        bytes_needed(graph, directions, on_host) if whole else parts,
-        f"placing {graph!r} on {len(elements)} element(s)",
-    )
+    _require_memory(graph, directions, elements, shares[first : first + len(elements)])
 
     def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
         return owners(
@@ -194,6 +170,7 @@ def partition(
             most_edges=most_edges(graph, directions, shares, rooms, ranks), graph=graph, seed=seed,
         )  # fmt: skip
 
+    whole = not isinstance(graph, DistributedGraph)
     hint = with_placement_hint(graph, elements, directions=directions) if whole else nullcontext()
     with stage("placing the graph"), hint:
         if isinstance(graph, DistributedGraph):
@@ -214,6 +191,40 @@ def partition(
         ranks=ranks,
         strength=strength,
     )
+
+
+def _check_arguments(graph: Any, directions: str, policy: str, reading: Mapping[str, Any]) -> None:
+    """Raise ArgumentError or TypeError for an argument that has a wrong type, name or value."""
+    if isinstance(graph, PartitionedGraph):
+        msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
+        raise ArgumentError(msg)
+    if not isinstance(graph, Graph | str | os.PathLike):
+        got = type_name(graph)
+        msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
+        raise ArgumentError(msg)
+    if directions not in ("both", "out", "in"):
+        msg = f'directions=: expected "both", "out" or "in", found {directions!r}'
+        raise ArgumentError(msg)
+    check_policy(policy)
+    if unknown := next((name for name in reading if name not in READ_OPTIONS), None):
+        known = ", ".join(READ_OPTIONS)
+        msg = f"partition() got an unexpected keyword argument {unknown!r}; for a path it also takes {known}"
+        raise TypeError(msg)
+    if reading and isinstance(graph, Graph):
+        msg = f"partition: expected {next(iter(reading))}= for a path only, found a Graph; give it to read()"
+        raise ArgumentError(msg)
+
+
+def _require_memory(
+    graph: Graph, directions: str, elements: list[Element], shares: NDArray[np.float64]
+) -> None:
+    """Raise OutOfMemoryError if the host lacks memory for the shares of its elements."""
+    nbytes = edge_bytes(graph, directions)
+    on_host = share_on_host(elements, shares, nbytes)
+    needed = int(nbytes * on_host)
+    if not isinstance(graph, DistributedGraph):
+        needed = bytes_needed(graph, directions, on_host)
+    require(needed, f"placing {graph!r} on {len(elements)} element(s)")
 
 
 def _build(

@@ -22,6 +22,7 @@ __all__ = [
     "population",
     "put_word",
     "range_mask",
+    "set_bit",
     "take_word",
     "trailing_zeros",
     "words_of",
@@ -73,6 +74,13 @@ def is_set(words, i):
     """Return true if bit `i` is set."""
     i = np.uint64(i)
     return (words[i >> _SIX] >> (i & _LOW_BITS)) & _ONE != np.uint64(0)
+
+
+@inline_step
+def set_bit(words, i):
+    """Set bit `i`. Other threads may change the other bits of its word."""
+    i = np.uint64(i)
+    fetch_or(words, i >> _SIX, _ONE << (i & _LOW_BITS))
 
 
 @intrinsic

@@ -18,6 +18,7 @@ from evener.kernels.cpu.bits import (
     extract_bits,
     population,
     put_word,
+    set_bit,
     take_word,
     trailing_zeros,
 )
@@ -44,11 +45,6 @@ _SIXTY_FOUR = np.uint64(64)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@inline_step
-def _set_flag(flags, i):
-    fetch_or(flags, np.uint64(i) >> _SIX, _ONE << (np.uint64(i) & _LOW_BITS))
-
-
 # ---- flags --------------------------------------------------------------------------------------
 
 
@@ -61,7 +57,7 @@ def _or_words(index, begin, mirror_flags, flags, first, last):
         while word != _ZERO:
             mirror = (w << _SIX) + trailing_zeros(word)
             word &= word - _ONE
-            _set_flag(flags, index[mirror - begin])
+            set_bit(flags, index[mirror - begin])
             moved += _ONE
     return moved
 
@@ -171,7 +167,7 @@ def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
             word &= word - _ONE
             owned[index[mirror - begin]] += mirrored[mirror]
             mirrored[mirror] = 0
-            _set_flag(flags, index[mirror - begin])
+            set_bit(flags, index[mirror - begin])
             moved += _ONE
     return moved
 
@@ -207,7 +203,7 @@ def _min_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first
             i = index[mirror - begin]
             if mirrored[mirror] < owned[i]:
                 owned[i] = mirrored[mirror]
-                _set_flag(flags, i)
+                set_bit(flags, i)
     return moved
 
 
@@ -281,7 +277,7 @@ def _pull_flagged_words(begin, held, before, owned, flags, mirrored, mirror_flag
             lowest = word & (~word + _ONE)
             mirror = begin + before[w] + population(held[w] & (lowest - _ONE))
             mirrored[mirror] = owned[(w << _SIX) + trailing_zeros(word)]
-            _set_flag(mirror_flags, mirror)
+            set_bit(mirror_flags, mirror)
             word ^= lowest
             moved += _ONE
     return moved

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add, fetch_or
-from evener.kernels.cpu.bits import trailing_zeros
+from evener.kernels.cpu.atomics import fetch_add
+from evener.kernels.cpu.bits import set_bit, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
@@ -38,8 +38,7 @@ def append(buffer, held, queue, length):
 @inline_step
 def _mark_chunk(queue, frontier, first, last):
     for i in range(first, last):
-        v = np.uint64(queue[i])
-        fetch_or(frontier, v >> _SIX, _ONE << (v & _LOW_BITS))
+        set_bit(frontier, queue[i])
 
 
 @parallel

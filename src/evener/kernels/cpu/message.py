@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add, fetch_or
-from evener.kernels.cpu.bits import is_set, put_word, range_mask, take_word, trailing_zeros
+from evener.kernels.cpu.atomics import fetch_add
+from evener.kernels.cpu.bits import is_set, put_word, range_mask, set_bit, take_word, trailing_zeros
 from evener.kernels.cpu.chunks import CHUNK, CHUNK_WORDS, chunk_count
 from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
@@ -189,7 +189,7 @@ def _place_listed_chunk(positions, listed, begin, values, flags, first, last):
     for i in range(first, last):
         v = begin + np.uint64(positions[i])
         values[v] = listed[i]
-        fetch_or(flags, v >> _SIX, _ONE << (v & _LOW_BITS))
+        set_bit(flags, v)
 
 
 @parallel
@@ -207,7 +207,7 @@ def _place_flagged_chunk(message, message_flags, begin, values, flags, first, la
         if is_set(message_flags, i):
             v = begin + i
             values[v] = message[i]
-            fetch_or(flags, v >> _SIX, _ONE << (v & _LOW_BITS))
+            set_bit(flags, v)
 
 
 @parallel

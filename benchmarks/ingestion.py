@@ -50,21 +50,7 @@ def main():
     if len(levels) != 1:
         msg = "runs with different numbers of ranks found different distances"
         raise AssertionError(msg)
-    rows = []
-    for ranks, runs in found.items():
-        seconds = [max(rank["seconds"] for rank in run) for run in runs]
-        peaks = [max(rank["peak_bytes"] for rank in run) for run in runs]
-        share = max(rank["share_bytes"] for rank in runs[0])
-        rows.append(
-            {
-                "ranks": ranks,
-                "median_seconds": harness.median(seconds),
-                "peak_bytes": max(peaks),
-                "share_bytes": share,
-                "seconds": seconds,
-                "processor_seconds": [[rank["processor_seconds"] for rank in run] for run in runs],
-            }
-        )
+    rows = [_row(ranks, runs) for ranks, runs in found.items()]
     cells = [
         (
             f"{row['ranks']} ranks",
@@ -79,6 +65,19 @@ def main():
     harness.show("Text graph, read and placed by ranks of one thread", columns, cells)
     if not options.no_record:
         harness.record("ingestion", question=__doc__.splitlines()[0], rows=rows, edges=options.edges)
+
+
+def _row(ranks, runs):
+    """Return the row of a number of ranks, given what each rank reports in each run."""
+    seconds = [max(rank["seconds"] for rank in run) for run in runs]
+    return {
+        "ranks": ranks,
+        "median_seconds": harness.median(seconds),
+        "peak_bytes": max(rank["peak_bytes"] for run in runs for rank in run),
+        "share_bytes": max(rank["share_bytes"] for rank in runs[0]),
+        "seconds": seconds,
+        "processor_seconds": [[rank["processor_seconds"] for rank in run] for run in runs],
+    }
 
 
 def _write(path, edges):

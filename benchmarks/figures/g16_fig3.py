@@ -94,10 +94,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     options = harness.recording(parser)
     points, _ = measure_ratio(options.on, options.scales, options.seeds, say=print)
-    name = Path(__file__).stem
-    figure = __import__(name)
-    g16_runs.publish(name, figure, [(one.edges, one.ratio) for one in points], options)
-    g16_runs.finish([name], options)
+    runs = [(one.edges, one.ratio) for one in points]
+    g16_runs.publish_single(Path(__file__).stem, runs, options)
 
 
 if __name__ == "__main__":

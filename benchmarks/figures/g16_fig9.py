@@ -49,9 +49,7 @@ def main():
         for name, graph in _graphs(options.scale).items():
             runs += _one_graph(name, graph, Path(folder), options)
     options.spark = Path(options.spark).name  # the record has no folders of this machine
-    name = Path(__file__).stem
-    g16_runs.publish(name, sys.modules[__name__], runs, options)
-    g16_runs.finish([name], options)
+    g16_runs.publish_single(Path(__file__).stem, runs, options)
 
 
 def _graphs(scale):

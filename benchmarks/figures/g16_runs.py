@@ -75,6 +75,12 @@ def finish(names, options):
         page.write(output.PAGE)
 
 
+def publish_single(name, runs, options):
+    """Print, record and draw one figure, and write the page."""
+    publish(name, import_module(name), runs, options)
+    finish([name], options)
+
+
 def _joined(cases):
     """Return one case for each placement, with the tasks of all cases of the placement."""
     found = {}

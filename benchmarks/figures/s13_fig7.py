@@ -14,7 +14,6 @@ edge counts once, as in the paper. Measured points are the weak scaling of the r
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import g16_runs
@@ -117,10 +116,8 @@ def panels(rows):
 def main():
     options = harness.recording(g16_runs.parser_of(__doc__.splitlines()[0]))
     options.on = "cpu:1"
-    name = Path(__file__).stem
     documents = simulate.recorded("scaling.json"), simulate.recorded("figures/runs.json")
-    g16_runs.publish(name, sys.modules[__name__], documents, options)
-    g16_runs.finish([name], options)
+    g16_runs.publish_single(Path(__file__).stem, documents, options)
 
 
 if __name__ == "__main__":

@@ -146,9 +146,8 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
                 refuse_compressed(source)
                 _refuse_column_names(text, heading)
                 return heading, None, None, text.line, text.offset
-            if options.n is not None and heading.isolated:
-                msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids"
-                raise ArgumentError(f"{source.path}: {msg}; remove n")
+            if heading.isolated:
+                options.refuse_n(source.path, "a list of ids")
             isolated = parse_isolated_ids(heading.isolated, source.path)
             heading.isolated = []
             grammar = None if text.peek() is None else _grammar_of(text, options)
@@ -175,8 +174,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     listed = len(isolated) > 0
     edges.n = options.n if options.n is not None else None if listed else heading.n
     edges.vertices = isolated if world.rank == 0 else isolated[:0]
-    directed = options.is_directed(stated=heading.directed)
-    return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
+    return options.share_of(edges, stated=heading.directed)
 
 
 def _share_of_names(
@@ -198,8 +196,7 @@ def _share_of_names(
         share.src, share.dst = edges.ids[edges.src], edges.ids[edges.dst]
         share.vertices, share.names = edges.ids, None
     share.n = edges.n if options.n is None else options.n
-    directed = options.is_directed(stated=heading.directed)
-    return EdgeShare(share, directed, not directed, options.self_loops, options.duplicates)
+    return options.share_of(share, stated=heading.directed)
 
 
 def warn_unread_weights(path: Path, third: bytes) -> None:

@@ -76,10 +76,8 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
     OutOfMemoryError
         If the graph does not fit the available memory, before it allocates.
     """
-    if options.n is not None and edges.ids is not None:
-        found = "string ids" if edges.ids.dtype.kind in "UO" else "a list of ids"
-        msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has {found}; remove n"
-        raise ArgumentError(f"{path}: {msg}")
+    if edges.ids is not None:
+        options.refuse_n(path, "string ids" if edges.ids.dtype.kind in "UO" else "a list of ids")
     if options.weighted and edges.weights is None:
         raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
     directed = options.is_directed(stated=edges.directed)

@@ -72,9 +72,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     """Return this rank's edges, and its part of the vertex file."""
 
     def begin() -> Any:
-        if options.n is not None:
-            msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids; remove n"
-            raise ArgumentError(f"{source.path}: {msg}")
+        options.refuse_n(source.path, "a list of ids")
         path, properties, weighted = _begin(source, options)
         files = [_component_file(properties, key, path) for key in ("vertex-file", "edge-file")]
         for file in files:
@@ -95,8 +93,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     elif options.weighted is not False and properties.get("edge-properties.names", "").strip():
         edges.weights = np.empty(0)
     _check_count(properties, "meta.edges", world.allreduce(len(edges.src), "sum"), path)
-    directed = stated if options.directed is None else options.directed
-    return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
+    return options.share_of(edges, stated=stated)
 
 
 def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], bool]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError
 from evener.graph.formats.columns import (
     choose_columns,
     edges_from_table,
@@ -101,14 +100,12 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
 
     edges, metadata = on_all_ranks(world, own_rows)
     isolated = metadata.get("isolated", [])
-    if options.n is not None and isolated:
-        msg = f"n = {options.n} requires the integer ids 0..n-1, but the file has a list of ids; remove n"
-        raise ArgumentError(f"{source.path}: {msg}")
+    if isolated:
+        options.refuse_n(source.path, "a list of ids")
     if world.rank == 0 and isolated and edges.names is None:
         edges.vertices = parse_isolated_ids(isolated, source.path)
     edges.n = options.n if options.n is not None else None if isolated else metadata.get("n")
-    directed = options.is_directed(stated=metadata.get("directed"))
-    return EdgeShare(edges, directed, not directed, options.self_loops, options.duplicates)
+    return options.share_of(edges, stated=metadata.get("directed"))
 
 
 def _tables(file: Any, chosen: list[str], rows: range) -> Iterator[Any]:

@@ -67,10 +67,14 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
                 text.skip()
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
     shape = _shape_of(head, options, path)
-    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape))
-    if shape.heading and any(field.quoted for field in head.records[0].fields) and _ids_are_quoted(shape):
-        table = _as_integers(table)  # a quoted heading means that the writer may quote every field
-    line = (shape.rows[0].line if shape.rows else 0) if in_lines else None
+    rows = head.records[shape.heading :]
+    row = rows[0].fields if rows else []
+    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape, row))
+    # A quoted heading means that the writer may quote every field.
+    quoted_heading = shape.heading and any(field.quoted for field in head.records[0].fields)
+    if quoted_heading and _ids_are_quoted(shape, row):
+        table = _as_integers(table)
+    line = (rows[0].line if rows else 0) if in_lines else None
     edges = edges_from_table(table, path, first_line=line)
     if edges.weights is not None and edges.weights.dtype.kind in "iu":
         edges.weights = narrow_integers(edges.weights)
@@ -91,16 +95,6 @@ class _Shape(NamedTuple):
     def chosen(self) -> list[str]:
         """The names of the chosen columns."""
         return [self.names[place] for place in self.places]
-
-    @property
-    def rows(self) -> list[Record]:
-        """The first records after the heading."""
-        return self.head.records[self.heading :]
-
-    @property
-    def row(self) -> list[Field]:
-        """The fields of the first record after the heading."""
-        return self.rows[0].fields if self.rows else []
 
     @property
     def begin(self) -> int:
@@ -171,22 +165,22 @@ def _has_heading(records: list[Record], names: list[str]) -> bool:
     return bool(find_edge_columns(names)) or any(column and all(column) for column in below)
 
 
-def _ids_are_quoted(shape: _Shape) -> bool:
-    return len(shape.row) == shape.fields and all(shape.row[place].quoted for place in shape.places[:2])
+def _ids_are_quoted(shape: _Shape, row: list[Field]) -> bool:
+    return len(row) == shape.fields and all(row[place].quoted for place in shape.places[:2])
 
 
-def _types_of(shape: _Shape) -> list[str]:
+def _types_of(shape: _Shape, row: list[Field]) -> list[str]:
     """Return the types of the chosen columns.
 
     The first row sets the id type, so one malformed id cannot turn all ids into strings. If the row has a
     wrong number of fields, the types are integers, and the reader reports the row.
     """
-    row = shape.row
     values = [row[place].text for place in shape.places] if len(row) == shape.fields else [b"0"] * 3
     kind = "string"
     # Quoted ids are strings, unless the file has no heading and the caller chose no columns.
-    quoted = shape.heading and _ids_are_quoted(shape)
-    names = quoted or _have_leading_zeros(shape.rows, shape.places[:2])
+    names = (shape.heading and _ids_are_quoted(shape, row)) or _have_leading_zeros(
+        shape.head.records[shape.heading :], shape.places[:2]
+    )
     if not names and all(_NUMBER.fullmatch(value) for value in values[:2]):
         kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
     weights = values[2 : len(shape.places)]
@@ -314,7 +308,7 @@ def _conversion_error(source: Source, shape: _Shape, types: list[str], *, newlin
     except pa.ArrowInvalid as error:
         text = str(error)
     row = re.search(r"Row #(\d+)", text)
-    line = None if row is None or newlines else int(row[1]) + shape.rows[0].line - 1
+    line = None if row is None or newlines else int(row[1]) + shape.head.records[shape.heading].line - 1
     value = _CONVERSION.search(text)
     if value is None or value[3] is None:
         name = shape.names[int(value[1])] if value else shape.chosen[0]

@@ -23,6 +23,7 @@ PAPER = "PageRank speeds up linearly, as predicted; BFS less than linearly (no n
 NEEDS = "three elements"
 KIND = "lines"
 SHOWN = predicted.SHOWN
+panels = predicted.panels
 _TASKS = ("pagerank", "bfs")
 
 
@@ -37,10 +38,6 @@ def rows(runs, options):
 
 def here(rows):
     return f"at most {predicted.best(rows)}; {predicted.errors(rows)}"
-
-
-def panels(rows):
-    return predicted.panels(rows)
 
 
 if __name__ == "__main__":

@@ -26,12 +26,9 @@ PAPER = (
 NEEDS = ""
 KIND = "lines"
 SHOWN = ("varied", "alpha", "beta", "r_cpu", "c", "speedup", "paper", "note")
+cases = model_curves.cases
 # The text does not list the values of the curves; these span the values that it names.
 _RATES, _BETAS = (0.25, 0.5, 1.0, 2.0), (0.05, 0.2, 0.4, 0.6, 1.0)
-
-
-def cases(options):
-    return model_curves.cases(options)
 
 
 def rows(runs, options):

@@ -24,6 +24,7 @@ PAPER = (
 NEEDS = ""
 KIND = "lines"
 SHOWN = traffic.SHOWN
+panels = traffic.panels
 _ALPHA, _R_CPU, _BUS = 0.5, 0.5e9, 4e9
 _BETAS = (0.02, 0.2, 0.6, 1.0)
 
@@ -39,10 +40,6 @@ def rows(runs, options):  # noqa: ARG001 - as in the other figures
 def here(rows):
     high, low = traffic.fall(rows, 0.2, 4, 8), traffic.fall(rows, 0.02, 4, 8)
     return f"with twice the bytes equation 4 goes {high} at β = 20%; {low} at β = 2%"
-
-
-def panels(rows):
-    return traffic.panels(rows)
 
 
 if __name__ == "__main__":

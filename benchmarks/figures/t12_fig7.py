@@ -26,6 +26,7 @@ PAPER = "with half of the edges on the GPU PageRank reaches 98% and BFS 84% of t
 NEEDS = "two elements"
 KIND = "lines"
 SHOWN = predicted.SHOWN
+panels = predicted.panels
 _TASKS = ("pagerank", "bfs")
 _PAPER = {("pagerank", 0.5): 1.96, ("bfs", 0.5): 1.68}
 
@@ -45,10 +46,6 @@ def rows(runs, options):
 def here(rows):
     half = predicted.at_half(rows)
     return (f"at α = 50%, {half}; " if half else "") + f"at most {predicted.best(rows)}"
-
-
-def panels(rows):
-    return predicted.panels(rows)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ PAPER = "in BFS the GPU is 5 to 20 times faster; communicating is almost 20 time
 NEEDS = "two elements"
 KIND = "bars"
 SHOWN = spent.SHOWN
+here = spent.ratios
 _TASKS = ("pagerank", "bfs")
 
 
@@ -34,10 +35,6 @@ def rows(runs, options):
     on = sweep.hybrids(options)[0]
     found = [row for task in _TASKS for row in projections.swept(runs, options, task, on=on, policy="random")]
     return spent.with_bottleneck(projections.breakdown(row) for row in found)
-
-
-def here(rows):
-    return spent.ratios(rows)
 
 
 def panels(rows):

@@ -24,6 +24,8 @@ PAPER = "HIGH is the fastest: up to 2.3x the CPUs alone with two GPUs, little wi
 NEEDS = "two elements"
 KIND = "bars"
 SHOWN = rated.SHOWN
+here = rated.best
+panels = rated.panels
 
 
 def cases(options):
@@ -32,14 +34,6 @@ def cases(options):
 
 def rows(runs, options):
     return rated.with_paper(projections.rates(runs, options, "pagerank"), {})
-
-
-def here(rows):
-    return rated.best(rows)
-
-
-def panels(rows):
-    return rated.panels(rows)
 
 
 if __name__ == "__main__":

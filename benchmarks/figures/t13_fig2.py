@@ -24,13 +24,10 @@ PAPER = "speed-ups if Î² is below 40%; if all edges cross, a slowdown only for Î
 NEEDS = ""
 KIND = "lines"
 SHOWN = ("varied", "alpha", "beta", "r_cpu", "c", "speedup", "paper", "note")
+cases = model_curves.cases
 _LEAST_ALPHA, _R_CPU, _C = 0.6, 1.0, 3.0
 # The text does not list the values of the curves; these span the values that it names.
 _RATES, _BETAS = (0.5, 1.0, 2.0, 4.0), (0.05, 0.2, 0.4, 0.6, 1.0)
-
-
-def cases(options):
-    return model_curves.cases(options)
 
 
 def even(beta):

@@ -25,6 +25,7 @@ PAPER = "one CPU and a GPU beat two CPUs by 30% to 60%; BFS reaches 1.68 to 3 bi
 NEEDS = "two elements"
 KIND = "bars"
 SHOWN = configured.SHOWN
+panels = configured.panels
 
 
 def cases(options):
@@ -44,10 +45,6 @@ def here(rows):
     if not searches:
         return f"{said}BFS was not run"
     return f"{said}BFS reaches {min(searches):,.1f} to {max(searches):,.0f} billion edges/s"
-
-
-def panels(rows):
-    return configured.panels(rows)
 
 
 if __name__ == "__main__":

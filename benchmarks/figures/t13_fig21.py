@@ -25,6 +25,7 @@ PAPER = "compared with two CPUs, BFS 1S1G 3.5x, BFS 2S2G over 8.8x, betweenness 
 NEEDS = "a GPU"
 KIND = "bars"
 SHOWN = configured.SHOWN
+panels = configured.panels
 # Over two CPUs. The paper gives 2S2G over 4S, which is 60% faster than 2S.
 _PAPER = {("bfs", "1S1G"): 3.5, ("bfs", "2S2G"): 5.5 * 1.6, ("betweenness", "2S1G"): 5.0}
 
@@ -45,10 +46,6 @@ def here(rows):
             said.setdefault(row["task"], []).append(f"{row['configuration']} {row['over_cpu']:.2f}x")
     clauses = (f"{sweep.TITLES[task]} {', '.join(speeds)}" for task, speeds in said.items())
     return f"compared with all of the CPU, {'; '.join(clauses)}"
-
-
-def panels(rows):
-    return configured.panels(rows)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ PAPER = "tangible speed-ups even with three times the bytes, if β is reasonably
 NEEDS = ""
 KIND = "lines"
 SHOWN = traffic.SHOWN
+panels = traffic.panels
 _ALPHA, _R_CPU, _BUS = 0.6, 1e9, 12e9
 _BETAS = (0.05, 0.2, 0.4, 1.0)
 
@@ -38,10 +39,6 @@ def here(rows):
         f"with three times the bytes equation 4 goes {traffic.fall(rows, 0.05, 4, 12)} at β = 5%; "
         f"{traffic.fall(rows, 0.2, 4, 12)} at β = 20%"
     )
-
-
-def panels(rows):
-    return traffic.panels(rows)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ PAPER = (
 NEEDS = "two elements"
 KIND = "lines"
 SHOWN = predicted.SHOWN
+here = predicted.errors
+panels = predicted.panels
 
 
 def cases(options):
@@ -34,14 +36,6 @@ def cases(options):
 def rows(runs, options):
     found = projections.speedups(runs, options, sweep.TASKS)
     return [{**row, "paper": None} for row in found]
-
-
-def here(rows):
-    return predicted.errors(rows)
-
-
-def panels(rows):
-    return predicted.panels(rows)
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ def _imports(m, v):
         (_yields, "is a generator at"),
         (lambda m, v: v + np.random.random(), "uses random numbers at"),  # noqa: NPY002 - rejected
         (_imports, "imports a module at .*: import math"),
+        (lambda m, v: print(v), "prints at .*; write a pure function of numbers, and call it from Python"),  # noqa: T201 - rejected
         (lambda m: m, r"expected two parameters, then any of degree, n, without defaults; found \(m\)"),
         (lambda m, v, w: v, r"expected two parameters, .* found \(m, v, w\)"),
         (lambda m, v=1: v, r"expected two parameters, .* found \(m, v=1\)"),
@@ -93,6 +94,11 @@ def _no_such_method(m, v):
         (lambda m, v: (m, v), 1.0, "expected a function that returns a number, found .float, float. at"),
         (lambda m, v: None, 1.0, "expected a function that returns a number, found None"),
         (lambda m, v: v / 2, 1, "returns a floating-point number for integer values at .*; use // instead"),
+        (
+            operator.getitem,
+            1,
+            r".* signature: getitem\(int64, int64\), at <built-in function getitem>, line 1",
+        ),
     ],
 )
 def test_functions_that_cannot_be_compiled(function, v0, message):

@@ -75,6 +75,11 @@ def _listed(state, weight):
         ({"state": {"x y": 1}}, "state=: expected names of fields that are Python names"),
         ({"state": {"x": [1.0]}}, r"state={'x': ...}: expected a number, or an array of shape \(2,\)"),
         ({"along": "up"}, 'along=: expected "out", "in", "both" or a tuple'),
+        ({"along": None}, 'along=: expected "out", "in", "both" or a tuple of "out" and "in", found None'),
+        (
+            {"combine": "most_frequent", "identity": np.nan},
+            "identity=: expected a number of the type of the messages, found nan",
+        ),
         ({"active": [1, 0]}, r"active=: expected truth values of shape \(2,\), found int64 of shape"),
         ({"combine": "mode"}, "combine=: expected a function or \"most_frequent\", found 'mode'"),
         ({"combine": lambda a, b: a - b}, "combine is not commutative"),

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
     from evener.programs.payload import Payload
 
-__all__ = ["check_algebra", "check_order", "random_triples"]
+__all__ = ["can_be", "check_algebra", "check_order", "random_triples"]
 
 # Random triples of payloads.
 _TRIALS = 40
 # Largest error of rounding.
 _RELATIVE_ERROR = 1e-6
+_INT64 = np.iinfo(np.int64)
 # Identities to try, by the kind of a number.
 _IDENTITIES: dict[str, tuple[float, ...]] = {
     "f": (np.inf, -np.inf, 0.0, 1.0),
-    "i": (np.iinfo(np.int64).max, np.iinfo(np.int64).min, 0, 1, -1),
+    "i": (_INT64.max, _INT64.min, 0, 1, -1),
 }
 
 
@@ -132,7 +133,7 @@ def _identity(
     if (
         not isinstance(numbers, tuple)
         or len(numbers) != len(payload.kinds)
-        or not all(map(_holds, payload.kinds, numbers))
+        or not all(map(can_be, payload.kinds, numbers))
     ):
         expected = "a number of the type" if payload.single else f"{type_text(payload.type)}, the type"
         msg = f"identity=: expected {expected} of the messages, found {given!r}"
@@ -148,9 +149,11 @@ def _identity(
     return _plain(unit)
 
 
-def _holds(kind: str, number: Any) -> bool:
-    """Return whether a value of a payload's kind can be this number."""
-    return is_number(number) and number == number and (kind == "f" or is_integral(number))
+def can_be(kind: str, number: Any) -> bool:
+    """Return whether a number of a payload of this kind can be `number`, which is not NaN."""
+    if kind == "f":
+        return is_number(number) and number == number
+    return is_integral(number) and _INT64.min <= number <= _INT64.max
 
 
 def _typed(numbers: Sequence[Any], payload: Payload) -> Any:

@@ -57,6 +57,11 @@ def _broken(state, message):
     return (x.hex(),), True
 
 
+def _assigns(state, message):
+    state.x = message
+    return (state.x,), True
+
+
 _RECURSION = []
 
 
@@ -94,6 +99,7 @@ def _listed(state, weight):
         ({"send": _recursive}, "send: recursion at .*line"),
         ({"send": _listed}, r"send: uses '_RECURSION' \(list\) at .*, line \d+: return _RECURSION"),
         ({"apply": _broken}, r"apply: cannot be compiled: .*hex.*, line \d+: return \(x.hex"),
+        ({"apply": _assigns}, r"apply: sets an attribute at .*, line \d+: state.x = message; write a pure"),
         ({"apply": _total}, r"apply: expected a function that returns \(\(x,\), active\), found"),
         (
             {"apply": lambda state, message: ((1.0, 2.0), True)},

@@ -43,6 +43,7 @@ _MODULES = (math, cmath, np, operator)
 _FORBIDDEN = {
     "STORE_GLOBAL": "sets a global variable",
     "DELETE_GLOBAL": "deletes a global variable",
+    "STORE_ATTR": "sets an attribute",
     "RAISE_VARARGS": "raises an exception",
     "YIELD_VALUE": "is a generator",
     "IMPORT_NAME": "imports a module",

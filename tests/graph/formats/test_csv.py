@@ -35,6 +35,7 @@ def _edges(g):
         "# of 2026\n#\n% src,dst\nsrc,dst\n1,2\n3,4\n",
         "# of the year 2026, both ends\n1,2\n3,4\n",
         "sep=,\n\n1,2\n3,4\n",
+        '"sep=^"\nsrc^dst^a, b, c\n1^2^x\n3^4^\n',
         "#;src;dst\n7;1;2\n8;3;4\n",
         "# of calls,src,dst\n7,1,2\n8,3,4\n",
     ],
@@ -108,9 +109,17 @@ def test_a_decimal_comma_may_be_in_the_first_field(tmp_path):
     assert _edges(ev.read(tmp_path / "g.csv", columns=[1, 2, 0])) == [(1, 2, 0.5), (3, 4, 7)]
 
 
-def test_a_leading_zero_in_a_later_row(tmp_path):
-    (tmp_path / "g.csv").write_text("10001,10002\n02139,10001\n")
-    assert ev.read(tmp_path / "g.csv").ids.tolist() == ["02139", "10001", "10002"]
+@pytest.mark.parametrize("name", ["g.csv", "g.txt"])
+@pytest.mark.parametrize("heading", ["", "when,src,dst,weight\n", "src,dst,weight\n"])
+@pytest.mark.parametrize(("ids", "expected"), [("02139", ["02139", "1", "2139"]), ("2140", [1, 2139, 2140])])
+def test_a_leading_zero_in_a_late_row(ids, expected, heading, name, tmp_path, caplog):
+    """02139 and 2139 are two vertices; a weight or a time may have a leading zero."""
+    rows = ["2139,1,07"] * 30 + [f"1,{ids},07"]
+    if "when" in heading:
+        rows = [f"09:30,{row}" for row in rows]
+    (tmp_path / name).write_text(heading + "\n".join(rows))
+    assert ev.read(tmp_path / name, columns=["src", "dst"] if heading else None).ids.tolist() == expected
+    assert ("an id has leading zeros" in caplog.text) == ("02139" in expected)
 
 
 @pytest.mark.parametrize("name", ["g.csv", "heading.csv", "g.txt"])

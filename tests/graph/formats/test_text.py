@@ -303,6 +303,14 @@ def test_usual_column_names_are_a_heading(text, tmp_path):
         assert (graph.weights is not None) == ("weight" in text)
 
 
+def test_column_names_that_may_be_an_edge(tmp_path, caplog):
+    (tmp_path / "g.txt").write_text("u v\nann bob\n")
+    assert _edges(ev.read(tmp_path / "g.txt")) == [("ann", "bob")]
+    assert "to read it as an edge, begin the file with '# Ids: strings'" in caplog.text
+    (tmp_path / "g.txt").write_text("# Ids: strings\nu v\nann bob\n")
+    assert _edges(ev.read(tmp_path / "g.txt")) == [("ann", "bob"), ("u", "v")]
+
+
 def test_other_column_names_are_not_read_as_an_edge(tmp_path):
     text, path = "person friend since\nann bob 1999\nbob eve 2001\n", tmp_path / "g.tsv"
     path.write_text(text)

@@ -20,12 +20,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places, edges_from_table, tables
-from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
-from evener.graph.formats.edgelist import read_numbers, warn_unread_weights
+from evener.graph.formats.csv_records import (
+    Field,
+    Head,
+    Record,
+    has_leading_zeros,
+    read_columns,
+    read_head,
+)
+from evener.graph.formats.edgelist import read_numbers
 from evener.graph.formats.edgelist_heading import EdgeListHeading
+from evener.graph.formats.edgelist_names import warn_leading_zero, warn_unread_weights
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
+from evener.graph.formats.number_lines import LeadingZeroError
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
@@ -67,7 +76,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
     integers = all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
     if bare and integers and options.columns is None and head.delimiter in b",\t ":
-        with open_text(source) as text:
+        with open_text(source) as text, suppress(LeadingZeroError):
             while text.line + 1 < first.line and text.peek() is not None:  # comments and empty lines
                 text.skip()
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
@@ -89,7 +98,13 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     else:
         places = choose_places(names[:fields], options, path)
     shape = _Shape(head, heading, names, fields, places)
-    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape, row))
+    types = _types_of(shape, row)
+    table, in_lines = _table_with_exact_weights(source, shape, types)
+    if "string" not in types and has_leading_zeros(source, head.delimiter):
+        named, named_in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
+        if any(map(_has_leading_zeros, named.columns[:2])):
+            warn_leading_zero(path)
+            table, in_lines = named, named_in_lines
     # A quoted heading means that the writer may quote every field.
     quoted = heading and any(field.quoted for field in first.fields) and _ids_are_quoted(shape, row)
     line = (rows[0].line if rows else 0) if in_lines else None
@@ -171,6 +186,13 @@ def _have_leading_zeros(records: Sequence[Record], places: Sequence[int]) -> boo
     """Return whether an id in some records is a number with a leading zero."""
     ids = (record.fields[place].text for record in records for place in places if place < len(record.fields))
     return any(map(_LEADING_ZERO.match, ids))
+
+
+def _has_leading_zeros(ids: Any) -> bool:
+    """Return whether a column of strings has a number with a leading zero."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(ids, rf"^[ \t]*{_LEADING_ZERO.pattern.decode()}")).as_py())
 
 
 def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
+from evener.graph.formats.integer_weights import first_not_representable
 from evener.system import memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from evener.graph.formats.text_stream import Text
 
 __all__ = ["EdgeListHeading", "read_heading"]
@@ -63,3 +67,14 @@ def read_heading(text: Text) -> EdgeListHeading:
             checked = text.offset
             memory.require(_LISTED_BYTES * _CHECK_BYTES, f"the ids in the comments of {text.source.path}")
     return heading
+
+
+def cast_weights(weights: Any, heading: EdgeListHeading, path: Path, where: Sequence[int] | None) -> Any:
+    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them."""
+    if heading.weights is None:
+        return weights
+    if (wrong := first_not_representable(weights, heading.weights)) is not None:
+        edge = f" for edge {wrong + 1}" if where is None else ""
+        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}{edge}; correct one"
+        raise FormatError(msg, path=path, line=None if where is None else int(where[wrong]))
+    return weights.astype(heading.weights)

@@ -12,6 +12,7 @@ header is in quotes as well, quoted ids are integers if all of them are plain in
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import suppress
 from itertools import zip_longest
@@ -49,11 +50,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
+_log = logging.getLogger("evener")
 _INTEGER = re.compile(rb"[-+]?\d+")
 # Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
 # Numbers with leading zeros, such as postal codes, are names.
 _LEADING_ZERO = re.compile(rb"[-+]?0\d")
+# Words for a missing value, which programs write between numbers.
+_MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", rb"\n", b"<na>")
 # A number with commas, for the decimal point or between thousands.
 _COMMA = re.compile(r"[-+]?[\d.]+(,\d+)+(\.\d*)?")
 _NAMES = "to read ids as names, write column names in the first line and put the ids in quotes"
@@ -97,8 +101,13 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
     else:
         places = choose_places(names[:fields], options, path)
+    if options.directed is None and _are_undirected(names, row):
+        _log.warning(
+            "%s: the edges are directed, but the column Type says Undirected; give directed=False", path
+        )
     shape = _Shape(head, heading, names, fields, places)
-    types = _types_of(shape, row)
+    present = (one.fields for one in rows if not _has_missing_ids(one.fields, places))
+    types = _types_of(shape, next(present, row))
     table, in_lines = _table_with_exact_weights(source, shape, types)
     if "string" not in types and has_leading_zeros(source, head.delimiter):
         named, named_in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
@@ -146,6 +155,18 @@ def _is_number(field: Field) -> bool:
 def _is_weight(field: Field, delimiter: bytes) -> bool:
     text = field.text.replace(b",", b".") if delimiter == b";" else field.text
     return not field.quoted and _NUMBER.fullmatch(text) is not None
+
+
+def _are_undirected(names: list[str], row: list[Field]) -> bool:
+    """Return whether a row of Gephi's column Type says that an edge is undirected."""
+    kinds = (field.text.lower() for name, field in zip(names, row, strict=False) if name.lower() == "type")
+    return b"undirected" in kinds
+
+
+def _has_missing_ids(row: list[Field], places: list[int]) -> bool:
+    """Return whether a row has a word for a missing value as an id."""
+    ends = [row[place] for place in places[:2] if place < len(row)]
+    return any(not end.quoted and end.text.lower() in _MISSING for end in ends)
 
 
 def _has_heading(records: list[Record], names: list[str]) -> bool:

@@ -176,28 +176,34 @@ def _first_records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) ->
 
 def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Iterator[Record]:
     """Yield the records of a text without empty lines; `whole` is false if the file goes on."""
-    end = re.escape(delimiter)
+    separator, ends = re.escape(delimiter), re.escape(delimiter)
+    margin = b""  # blanks at the begin of a line, if blanks separate fields
+    if delimiter == b" ":
+        separator, ends, margin = rb"[ \t]++(?=[^ \t\r\n])", rb" \t", rb"[ \t]*+"
     # Possessive repeats need linear time only.
     blanks = b"[" + b" \t".replace(delimiter, b"") + b"]*+"
     quoted_field = blanks + rb'"([^"]*+(?:""[^"]*+)*+)"' + blanks
-    plain_field = blanks + rb"([^" + end + rb"\r\n]*+)"
-    field = re.compile(b"(?:" + quoted_field + b"|" + plain_field + b")(" + end + rb"|\r?\n|\Z)")
+    plain_field = blanks + rb"([^" + ends + rb"\r\n]*+)"
+    follows = rb"(?:(" + separator + rb")|" + margin + rb"(?:\r?\n|\Z))"
+    field = re.compile(b"(?:" + quoted_field + b"|" + plain_field + b")" + follows)
     at, line, _ = _first_row(data)
     while at < len(data):
-        start, fields, separator = at, [], delimiter
-        while separator == delimiter:
+        start, fields, more = at, [], True
+        while margin and data[at : at + 1] in (b" ", b"\t"):
+            at += 1
+        while more:
             match = field.match(data, at)
             quoted, plain = (None, b'"') if match is None else match.group(1, 2)
             if match is None or (plain is not None and plain.startswith(b'"')):
                 if whole:
                     raise FormatError(_damage(data, at), path=path, line=line)
                 return
-            separator, at = match[3], match.end()
+            more, at = match[3] is not None, match.end()
             if quoted is None:
                 fields.append(Field(plain.rstrip(b" \t"), quoted=False))
             else:
                 fields.append(Field(quoted.replace(b'""', b'"'), quoted=True))
-        if not separator and not whole:
+        if not whole and not data.endswith(b"\n", start, at):
             return
         if len(fields) > 1 or fields[0].text or fields[0].quoted:
             yield Record(fields, line, start, at)

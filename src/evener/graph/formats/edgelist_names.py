@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import FormatError, shorten
+from evener.errors import FormatError, first_clause, shorten
 from evener.graph.formats.edgelist_heading import cast_weights
 from evener.graph.formats.edges import Edges
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
@@ -34,12 +34,14 @@ __all__ = [
 
 # Advice for ids that are no integers.
 NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
-# The begin of a third field that is a weight.
-WEIGHT = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
+# The begin of a third field that is a weight and no date or time.
+WEIGHT = re.compile(rb"[-+]?(\d(?!\d*[-/:]\d)|\.\d|nan\b|inf)", re.IGNORECASE)
 # An exponent needs a point, because "1e5" may be a name.
 _DECIMAL = re.compile(rb"[-+]?(?:0|[1-9]\d*)(\.\d*([eE][-+]?\d+)?)?")
 # Column names that may be vertices as well.
 _WORDS = (["u", "v"], ["from", "to"], ["start", "end"], ["tail", "head"])
+# A bracket without its partner in the field, as in the tail of "(0, 1)".
+_BRACKET = re.compile(r"\([^)]*|\[[^]]*|\{[^}]*")
 # Arrows between two ids.
 _ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
 _MAX_EXACT = 2.0**53
@@ -94,6 +96,11 @@ def edges_of_names(
     if begins and count > 2 and _ARROW.fullmatch(head[1]):
         msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
         raise FormatError(msg, path=source.path, line=int(line[0]))
+    if begins and not heading.strings and _BRACKET.fullmatch(head[0]):
+        msg = (
+            f"expected tail and head without brackets around them, found {head[0]!r}; remove them, or {NAMES}"
+        )
+        raise FormatError(msg, path=source.path, line=int(line[0]))
     weights = None
     third = head[2].encode() if len(head) > 2 else b""
     if begins and third and options.weighted is None and not WEIGHT.match(third):
@@ -142,10 +149,10 @@ def _parse_weights(column: Any, line: Any, path: Path, heading: EdgeListHeading)
     try:
         weights = column.cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid as error:
-        if (wrong := _first_mismatch(column, f"^(?i:{WEIGHT.pattern.decode()})")) >= 0:
-            msg = f"expected a weight as third field, found {column[wrong].as_py()!r}"
-            raise FormatError(msg, path=path, line=int(line[wrong])) from error
-        raise FormatError(f"expected numbers as weights: {error}", path=path) from error
+        wrong = _first_mismatch(column, f"^(?i:{NUMBER.pattern})$")
+        found = f"found {column[wrong].as_py()!r}" if wrong >= 0 else first_clause(error)
+        msg = f"expected a weight as third field, {found}; correct it, or read with weighted=False"
+        raise FormatError(msg, path=path, line=int(line[wrong]) if wrong >= 0 else None) from error
     if len(infinite := np.flatnonzero(~np.isfinite(weights))):
         msg = f"expected a weight, a finite number, as third field, found {weights[infinite[0]]}"
         raise FormatError(msg, path=path, line=int(line[infinite[0]]))

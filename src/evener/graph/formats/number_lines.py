@@ -46,7 +46,7 @@ class Grammar(NamedTuple):
     min_id, max_id : int
         Smallest and largest vertex id. The default `max_id` is 2^63 - 1.
     remedy : str
-        Advice for an id that is no integer, or is 2^63 or more.
+        Advice for an id that is no integer from 0 to 2^63 - 1.
     zeros : bool
         True if an id may have leading zeros, as in 007.
     """
@@ -266,9 +266,13 @@ class _Rows:
         if max_id < grammar.min_id:
             expected = "no edges, because the heading says 0 vertices, found"
         msg = f"expected {expected} {line_text}"
-        name = kind == kernel.NOT_INTEGER or (kind == kernel.TOO_LARGE and grammar.max_id is None)
+        too_far = kind in (kernel.NEGATIVE, kernel.TOO_LARGE) and grammar.max_id is None
+        name = kind == kernel.NOT_INTEGER or too_far
         if name and grammar.remedy:
             msg += f"; {grammar.remedy}"
+        if kind == kernel.NOT_NUMBER and grammar.remedy:
+            whole = len(fields_of(line_bytes)) == grammar.fields
+            msg += "; correct it, or read with weighted=False" if whole else "; complete the line"
         if self._text.cut and end + 1 == chunk.stop:
             msg += "; the file ends within this line, so download it again"
         error = LeadingZeroError if kind == kernel.LEADING_ZERO else FormatError

@@ -19,7 +19,7 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist_heading import EdgeListHeading, cast_weights, read_heading
+from evener.graph.formats.edgelist_heading import EdgeListHeading, cast_weights, read_comments
 from evener.graph.formats.edgelist_names import (
     NAMES,
     WEIGHT,
@@ -38,11 +38,13 @@ from evener.graph.formats.edges import (
     write_lines,
 )
 from evener.graph.formats.file import open_compressed
+from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.ids import add_isolated, parse_isolated_ids, refuse_names
 from evener.graph.formats.name_lines import (
     read_fields,
     read_fields_in_parts,
 )
+from evener.graph.formats.read_options import ReadOptions
 from evener.graph.formats.registry import Format, format_of
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evener.graph.formats.file import Source
-    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
     from evener.system.world import World
@@ -117,7 +118,7 @@ def _refuse_column_names(text: Text, heading: EdgeListHeading) -> None:
 
 def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
     """Return the heading, and whether the ids are integers."""
-    heading, path = read_heading(text), text.source.path
+    heading, path = read_comments(text), text.source.path
     if heading.bipartite and options.directed is None:
         msg = (
             "found a bipartite graph ('bip'), where tails and heads have separate ids; "
@@ -136,6 +137,21 @@ def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
     if not numbers and len(fields) < 2:
         raise FormatError(_too_few_fields(first), path=path, line=text.line + 1)
     return heading, numbers
+
+
+def read_heading(source: Source, /) -> Heading | None:
+    """Return the sizes in the comments, which state the numbers of vertices and edges, or None."""
+    source.check()
+    with open_text(source) as text:
+        stated, _ = _begin(text, ReadOptions())
+        if stated.vertices is None or stated.edges is None:
+            return None
+        weighted = text.peek() is not None and _grammar_of(text, ReadOptions()).weighted
+    weight_bytes = np.dtype(stated.weights).itemsize if stated.weights else TEXT_WEIGHT_BYTES * weighted
+    directed = stated.directed is not False
+    return Heading(
+        stated.vertices, stated.edges * (1 if directed else 2), directed, int(weight_bytes), exact=False
+    )
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
@@ -305,5 +321,10 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
 
 
 FORMAT = Format(
-    "edge list", (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"), read, write, read_share=read_share
+    "edge list",
+    (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"),
+    read,
+    write,
+    read_share=read_share,
+    read_heading=read_heading,
 )

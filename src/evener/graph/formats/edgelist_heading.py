@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.text_stream import Text
 
-__all__ = ["EdgeListHeading", "read_heading"]
+__all__ = ["EdgeListHeading", "cast_weights", "read_comments"]
 
 # Bytes of comments between two checks of the memory, and bytes of memory per byte of listed ids.
 _CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
@@ -29,6 +29,7 @@ class EdgeListHeading:
 
     directed: bool | None = None
     bipartite: bool = False
+    vertices: int | None = None
     edges: int | None = None
     n: int | None = None
     weights: str | None = None
@@ -42,6 +43,8 @@ class EdgeListHeading:
         elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
             self.directed = word[1] != "sym"
             self.bipartite = word[1] == "bip"
+        if count := re.search(r"\bNodes:\s*(\d{1,18})\b", line):
+            self.vertices = int(count[1])
         if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
             self.edges = int(count[1])
         if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
@@ -54,7 +57,7 @@ class EdgeListHeading:
             self.isolated += line.removeprefix("# Without edges: ").split()
 
 
-def read_heading(text: Text) -> EdgeListHeading:
+def read_comments(text: Text) -> EdgeListHeading:
     """Return the properties in the comments, and skip them."""
     heading, checked = EdgeListHeading(), text.offset
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
-from evener.graph.checks import check_seed, type_name
+from evener.graph.checks import check_seed, graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.degrees import descending_degree_on_host
 from evener.partition.distributed.graph import DistributedGraph
@@ -144,8 +144,7 @@ def partition(
         msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
         raise ArgumentError(msg)
     if not isinstance(graph, Graph | str | os.PathLike):
-        got = type_name(graph)
-        msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
+        msg = f"partition: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
         raise ArgumentError(msg)
     if directions not in ("both", "out", "in"):
         msg = f'directions=: expected "both", "out" or "in", found {directions!r}'

@@ -28,7 +28,7 @@ from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
-from evener.graph.checks import check_seed, is_integral
+from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
 from evener.system.memory import translate_errors
@@ -135,6 +135,7 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
+    normalized = check_bool(normalized, "normalized")
     given = opened(graph, SPEC)
     chosen = sources_of(graph_of(given, "betweenness"), sources, k, seed)
     pg = ensure_placed(

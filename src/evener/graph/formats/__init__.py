@@ -23,7 +23,7 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError
 from evener.graph.arrays import MAX_VERTICES
-from evener.graph.checks import check_file_name, check_path, type_name
+from evener.graph.checks import check_file_name, check_path, graph_remedy, type_name
 from evener.system.memory import require, translate_errors
 from evener.system.notebook import stage
 
@@ -247,11 +247,7 @@ def write(
 
     if not isinstance(graph, Graph):
         partitioned = isinstance(getattr(graph, "graph", None), Graph)
-        remedy = (
-            "use evener.write_partitioned, or give its .graph"
-            if partitioned
-            else "use evener.read or Graph.from_edges"
-        )
+        remedy = "use evener.write_partitioned, or give its .graph" if partitioned else graph_remedy(graph)
         raise ArgumentError(f"write: expected a Graph, found {type_name(graph)}; {remedy}")
     target = check_path(path, "write")
     if ids not in ("keep", "drop"):
@@ -292,10 +288,10 @@ def _read_options(
     """Return the checked options of `read`."""
     from evener.graph.formats.read_options import ReadOptions
 
-    if hasattr(path, "__arrow_c_stream__"):
-        msg = f"read: expected a path, found a table ({type_name(path)}); use Graph.from_arrow or from_pandas"
-        raise ArgumentError(msg)
-    check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
+    expected = "read: expected a path or a spec such as 'rmat:20'"
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"{expected}, found {type_name(path)}; {graph_remedy(path)}")
+    check_file_name(path, expected)
     for name, truth in (("directed", directed), ("weighted", weighted)):
         if not isinstance(truth, bool | None):
             raise ArgumentError(f"{name}=: expected True, False or None, found {truth!r}")

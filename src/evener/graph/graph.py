@@ -138,9 +138,9 @@ class Graph(GraphViews, GraphIds):
         n : int, optional
             The number of vertices; ids are then ``0..n-1``, and vertices without edges stay. By default,
             the vertices are the ids in `src` and `dst`.
-        self_loops : {"keep", "drop"}
+        self_loops : {"keep", "drop"}, default "keep"
             Keep or drop edges from a vertex to itself.
-        duplicates : {"keep", "drop"}
+        duplicates : {"keep", "drop"}, default "keep"
             Keep or drop repeated edges; "drop" keeps the lightest of them.
 
         Returns

@@ -142,7 +142,10 @@ class Result(ResultViews):
         return self._named[name]
 
     def gathered(self, name: str) -> NDArray[Any]:
-        """Return an array, with vertices as positions in ``graph.ids`` if the ids are not integers."""
+        """Return an array as the run computed it.
+
+        If the ids are not integers, vertices in the array are positions in ``graph.ids``, not ids.
+        """
         if name not in self._gathered:
             gather = self._gather.get(name)
             if gather is None:

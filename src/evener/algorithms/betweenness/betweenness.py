@@ -105,8 +105,8 @@ def betweenness(
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
         16 sources, the timeline has a superstep for each level or for many levels. For more sources,
-        it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts the edges of the
-        reached vertices once for both cycles.
+        it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts each edge of
+        the reached vertices once, although the forward and the backward phase both read it.
 
     Raises
     ------

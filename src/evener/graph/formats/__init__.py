@@ -76,7 +76,7 @@ def read(
         True requires weights, and false ignores them. The default reads weights if the file has them.
     n : int, optional
         The number of vertices, for files that do not state it; ids are then ``0..n-1``.
-    self_loops, duplicates : {"keep", "drop"}
+    self_loops, duplicates : {"keep", "drop"}, default "keep"
         Keep or drop edges from a vertex to itself, and repeated edges. The lightest repeated edge stays.
     columns : sequence of str or int, optional
         The columns of tail, head and, as a third entry, weight, for text, Parquet and Arrow. The default is
@@ -98,6 +98,13 @@ def read(
         with string ids.
     OutOfMemoryError
         If the graph needs more memory than is available, before it allocates.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> ev.read("grid:2x3")
+    <Graph: undirected, 6 vertices, 14 stored edges>
+    >>> ev.read("friends.csv", directed=False)  # doctest: +SKIP
     """
     options = _read_options(path, directed, weighted, n, self_loops, duplicates, columns)
     if _is_spec(path, format):
@@ -229,7 +236,7 @@ def write(
         writes them with the same stem.
     format : str, optional
         Name or suffix of the format. The default is the suffix of the path.
-    ids : {"keep", "drop"}
+    ids : {"keep", "drop"}, default "keep"
         GAP, SciPy and Matrix Market files have the ids ``0..n-1``, and METIS and DIMACS files ``1..n``. For
         other ids, "keep" raises an error; "drop" numbers the vertices. A graph without ids of its own is
         numbered in any case.
@@ -240,6 +247,11 @@ def write(
         If the file cannot be written. An existing file stays unchanged.
     ArgumentError
         If the suffix or format is unknown, the format cannot store the graph, or `graph` is not a Graph.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> ev.write(ev.read("grid:2x3"), "grid.evg")  # doctest: +SKIP
     """
     from evener.graph.formats.omissions import omissions
     from evener.graph.formats.registry import format_of

@@ -184,7 +184,7 @@ class Result(ResultViews):
     def __array__(self, *_: object, **__: object) -> NoReturn:
         """Raise ArgumentError: NumPy and `pandas.DataFrame` would read the names instead of the arrays."""
         msg = (
-            f"expected an array, found a result with several arrays; use to_pandas(), to_arrow() or "
+            f"expected an array, found the result of {self.algorithm}; use to_pandas(), to_arrow() or "
             f"result[{next(iter(self))!r}]"
         )
         raise ArgumentError(msg)

@@ -253,6 +253,11 @@ API = {
         "wcc: expected a graph or a partitionedgraph, found networkx.graph; use evener.graph.from_networkx",
     ),
     "None as a path": (lambda: ev.read(None), ev.ArgumentError, "found nonetype"),
+    "columns in one text": (
+        lambda: ev.read("a.csv", columns="src,dst"),
+        ev.ArgumentError,
+        "columns=: expected a list such as ['src', 'dst'], found 'src,dst'",
+    ),
     "a word for normalized": (
         lambda: ev.betweenness(PATH, normalized="no"),
         ev.ArgumentError,

@@ -350,8 +350,9 @@ def _columns_of(columns: Any) -> tuple[str | int, ...] | None:
     """Return the option `columns` as a tuple, with its types checked."""
     if columns is None:
         return None
-    several = isinstance(columns, Iterable) and not isinstance(columns, str)
-    chosen = tuple(columns) if several else (columns,)
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ArgumentError(f"columns=: expected a list such as ['src', 'dst'], found {columns!r}")
+    chosen = tuple(columns)
     for column in chosen:
         if not isinstance(column, str) and not _is_integer(column):
             raise ArgumentError(f"columns=: expected column names or numbers, found {column!r}")

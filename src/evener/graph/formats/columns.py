@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
 
-    # Returns the error for a row of a table, given its message and the row.
-    _ErrorAt = Callable[[str, int], FormatError]
+    # Returns the error for a row of a table, given its message, the row, and perhaps a remedy.
+    _ErrorAt = Callable[..., FormatError]
 
 __all__ = [
     "choose_columns",
@@ -174,18 +174,21 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
         (src, dst, _), ids = number_strings([*ends, extra], path)
         return Edges(src, dst, weights, metadata.get("directed"), ids=ids)
     memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
-    src, dst = (_integer_ids(*end, error) for end in zip(ends, names, strict=False))
+    remedy = "; make all ids strings" + (", in quotes" if first_line else "")
+    src, dst = (_integer_ids(*end, error, remedy) for end in zip(ends, names, strict=False))
     edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"))
     if metadata.get("isolated"):
         add_isolated(edges, parse_isolated_ids(metadata["isolated"], path))
     return edges
 
 
-def _error_at(path: Path, first_line: int | None, first_row: int, msg: str, row: int) -> FormatError:
+def _error_at(
+    path: Path, first_line: int | None, first_row: int, msg: str, row: int, remedy: str = ""
+) -> FormatError:
     """Return the error for a row of a table."""
     if first_line is None:
-        return FormatError(f"{msg} in row {first_row + row + 1}", path=path)
-    return FormatError(msg, path=path, line=first_line + first_row + row)
+        return FormatError(f"{msg} in row {first_row + row + 1}{remedy}", path=path)
+    return FormatError(msg + remedy, path=path, line=first_line + first_row + row)
 
 
 def _decode(column: Any, name: str, error: _ErrorAt) -> Any:
@@ -197,12 +200,13 @@ def _decode(column: Any, name: str, error: _ErrorAt) -> Any:
     return decoded
 
 
-def _integer_ids(column: Any, name: str, error: _ErrorAt) -> NDArray[Any]:
-    """Return the ids of a column of integers as an array."""
+def _integer_ids(column: Any, name: str, error: _ErrorAt, remedy: str) -> NDArray[Any]:
+    """Return the ids of a column of integers as an array; `remedy` ends the error for a negative id."""
     ids: NDArray[Any] = column.to_numpy()
     if ids.dtype.kind == "i" and len(ids) and ids.min() < 0:
         row = int((ids < 0).argmax())
-        raise error(f"expected vertex ids from 0 up, but column {name!r} has {ids[row]}", row)
+        msg = f"expected vertex ids from 0 up, but column {name!r} has {ids[row]}"
+        raise error(msg, row, remedy)
     return ids
 
 

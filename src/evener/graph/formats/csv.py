@@ -14,24 +14,31 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
-from evener.graph.arrow import find_edge_columns
-from evener.graph.formats.columns import choose_places, edges_from_table, tables
-from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
-from evener.graph.formats.edgelist import read_numbers, warn_unread_weights
+from evener.graph.formats.columns import edges_from_table, tables
+from evener.graph.formats.csv_layout import (
+    LEADING_ZERO,
+    Shape,
+    ids_are_quoted,
+    is_edge_list,
+    shape_of,
+    types_of,
+)
+from evener.graph.formats.csv_records import has_leading_zeros, read_columns, read_head
+from evener.graph.formats.edgelist import read_numbers
 from evener.graph.formats.edgelist_heading import EdgeListHeading
+from evener.graph.formats.edgelist_names import warn_leading_zero
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
+from evener.graph.formats.number_lines import LeadingZeroError
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from evener.graph.formats.file import Source
@@ -40,11 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_INTEGER = re.compile(rb"[-+]?\d+")
-# Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
-_NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
-# Numbers with leading zeros, such as postal codes, are names.
-_LEADING_ZERO = re.compile(rb"[-+]?0\d")
 # A number with commas, for the decimal point or between thousands.
 _COMMA = re.compile(r"[-+]?[\d.]+(,\d+)+(\.\d*)?")
 _NAMES = "to read ids as names, write column names in the first line and put the ids in quotes"
@@ -61,139 +63,49 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     source.check()
     path = source.path
     head = read_head(source)
-    if _is_edge_list(head, options):
-        with open_text(source) as text:
+    if is_edge_list(head, options):
+        with open_text(source) as text, suppress(LeadingZeroError):
             while text.line + 1 < head.records[0].line and text.peek() is not None:  # comments, empty lines
                 text.skip()
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
-    shape = _shape_of(head, options, path)
-    rows = head.records[shape.heading :]
-    row = rows[0].fields if rows else []
-    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape, row))
+    shape = shape_of(head, options, path)
+    first = shape.rows[0] if shape.rows else None
+    table, in_lines = _table_of_ids(source, shape)
     # A quoted heading means that the writer may quote every field.
     quoted_heading = shape.heading and any(field.quoted for field in head.records[0].fields)
-    if quoted_heading and _ids_are_quoted(shape, row):
+    if quoted_heading and first is not None and ids_are_quoted(shape, first.fields):
         table = _as_integers(table)
-    line = (rows[0].line if rows else 0) if in_lines else None
+    line = (0 if first is None else first.line) if in_lines else None
     edges = edges_from_table(table, path, first_line=line)
     if edges.weights is not None and edges.weights.dtype.kind in "iu":
         edges.weights = narrow_integers(edges.weights)
     return build_graph(edges, options, path)
 
 
-class _Shape(NamedTuple):
-    """The layout of a CSV file, and the places of the chosen columns."""
+def _table_of_ids(source: Source, shape: Shape) -> tuple[Any, bool]:
+    """Return the table, with strings as ids if an id has leading zeros.
 
-    head: Head
-    heading: bool
-    names: list[str]
-    fields: int
-    places: list[int]
-    decimal_point: str = "."
-
-    @property
-    def chosen(self) -> list[str]:
-        """The names of the chosen columns."""
-        return [self.names[place] for place in self.places]
-
-    @property
-    def begin(self) -> int:
-        """The first byte after the heading."""
-        return self.head.records[0].stop if self.heading else self.head.records[0].start
-
-
-def _is_edge_list(head: Head, options: ReadOptions) -> bool:
-    """Return whether the reader of edge lists can read a file: integer ids, without a heading."""
-    if options.columns is not None or head.delimiter not in b",\t ":
-        return False
-    ends = head.records[0].fields[:2]
-    return len(ends) == 2 and all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
-
-
-def _shape_of(head: Head, options: ReadOptions, path: Path) -> _Shape:
-    """Return the layout of a file, and the places of the chosen columns."""
-    first = head.records[0]
-    bare = len(first.fields) >= 2 and all(map(_is_number, first.fields[:2]))
-    by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
-    texts = [_decode(field.text, path, first.line) for field in first.fields]
-    heading = _has_heading(head.records, texts) if by_position else not bare
-    names = texts if heading else [f"f{i}" for i in range(len(texts))]
-    row = head.records[1].fields if heading and len(head.records) > 1 else []
-    fields = len(names)
-    if len(row) == fields + 1 and not row[-1].text:
-        fields += 1  # a separator ends each row, but not the heading
-    elif len(row) == fields - 1 and not names[-1]:
-        fields -= 1
-    if bare and options.columns is None:
-        places = _places_without_names(head, options, path)
-    else:
-        places = choose_places(names[:fields], options, path)
-    return _Shape(head, heading, names, fields, places)
-
-
-def _places_without_names(head: Head, options: ReadOptions, path: Path) -> list[int]:
-    """Return the places of tail, head and, if present and wanted, weight in a file without a heading."""
-    third = head.records[0].fields[2:3]
-    weighted = bool(third) and (options.weighted or _is_weight(third[0], head.delimiter))
-    if third and third[0].text and not weighted and options.weighted is None:
-        warn_unread_weights(path, third[0].text)
-    return [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
-
-
-def _is_integer(field: Field) -> bool:
-    return not field.quoted and _INTEGER.fullmatch(field.text) is not None
-
-
-def _is_number(field: Field) -> bool:
-    return not field.quoted and _NUMBER.fullmatch(field.text) is not None
-
-
-def _is_weight(field: Field, delimiter: bytes) -> bool:
-    text = field.text.replace(b",", b".") if delimiter == b";" else field.text
-    return not field.quoted and _NUMBER.fullmatch(text) is not None
-
-
-def _has_heading(records: list[Record], names: list[str]) -> bool:
-    """Return whether the first record holds column names, for columns chosen by number.
-
-    A heading holds no numbers. It has usual names, or a column below it has numbers only.
+    Also return whether each row is a line.
     """
-    if any(_NUMBER.fullmatch(field.text) for field in records[0].fields):
-        return False
-    columns = zip_longest(*(record.fields for record in records[1:]), fillvalue=Field(b"", quoted=False))
-    below = [[_NUMBER.fullmatch(field.text) for field in column if field.text] for column in columns]
-    return bool(find_edge_columns(names)) or any(column and all(column) for column in below)
+    types = types_of(shape)
+    integers = _table_with_exact_weights(source, shape, types)
+    if "string" in types or not has_leading_zeros(source, shape.head.delimiter):
+        return integers
+    strings = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
+    if not any(map(_has_leading_zeros, strings[0].columns[:2])):
+        return integers
+    warn_leading_zero(source.path)
+    return strings
 
 
-def _ids_are_quoted(shape: _Shape, row: list[Field]) -> bool:
-    return len(row) == shape.fields and all(row[place].quoted for place in shape.places[:2])
+def _has_leading_zeros(ids: Any) -> bool:
+    """Return whether a column of strings has a number with a leading zero."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(ids, rf"^[ \t]*{LEADING_ZERO.pattern.decode()}")).as_py())
 
 
-def _types_of(shape: _Shape, row: list[Field]) -> list[str]:
-    """Return the types of the chosen columns.
-
-    The first row sets the id type, so one malformed id cannot turn all ids into strings. If the row has a
-    wrong number of fields, the types are integers, and the reader reports the row.
-    """
-    values = [row[place].text for place in shape.places] if len(row) == shape.fields else [b"0"] * 3
-    kind = "string"
-    # Quoted ids are strings, unless the file has no heading and the caller chose no columns.
-    names = (shape.heading and _ids_are_quoted(shape, row)) or _have_leading_zeros(
-        shape.head.records[shape.heading :], shape.places[:2]
-    )
-    if not names and all(_NUMBER.fullmatch(value) for value in values[:2]):
-        kind = "int64" if all(_INTEGER.fullmatch(value) for value in values[:2]) else "float64"
-    weights = values[2 : len(shape.places)]
-    return [kind, kind, *("int64" if _INTEGER.fullmatch(value) else "float64" for value in weights)]
-
-
-def _have_leading_zeros(records: Sequence[Record], places: Sequence[int]) -> bool:
-    """Return whether an id in some records is a number with a leading zero."""
-    ids = (record.fields[place].text for record in records for place in places if place < len(record.fields))
-    return any(map(_LEADING_ZERO.match, ids))
-
-
-def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
+def _table_with_exact_weights(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
     """Return the table, with integer weights in the first type that holds all of them.
 
     Also return whether each row is a line.
@@ -212,7 +124,7 @@ def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -
         raise
 
 
-def _table(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
+def _table(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
     """Return the table, and whether each row is a line.
 
     Arrow reads most files. It does not read blanks before a quote, and it keeps blanks around strings.
@@ -238,7 +150,7 @@ def _table(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
 
 
 def _read_with_arrow(
-    source: Source, shape: _Shape, types: list[str], *, newlines: bool, threads: bool = True
+    source: Source, shape: Shape, types: list[str], *, newlines: bool, threads: bool = True
 ) -> Any:
     import pyarrow as pa
     from pyarrow import csv
@@ -279,7 +191,7 @@ def _has_blanks(table: Any) -> bool:
     )
 
 
-def _cast(column: Any, place: int, alias: str, shape: _Shape, path: Path) -> Any:
+def _cast(column: Any, place: int, alias: str, shape: Shape, path: Path) -> Any:
     """Return a column of strings in another type."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -299,7 +211,7 @@ def _cast(column: Any, place: int, alias: str, shape: _Shape, path: Path) -> Any
         raise
 
 
-def _conversion_error(source: Source, shape: _Shape, types: list[str], *, newlines: bool) -> FormatError:
+def _conversion_error(source: Source, shape: Shape, types: list[str], *, newlines: bool) -> FormatError:
     """Return the error for a value of another type than its column."""
     import pyarrow as pa
 
@@ -308,7 +220,7 @@ def _conversion_error(source: Source, shape: _Shape, types: list[str], *, newlin
     except pa.ArrowInvalid as error:
         text = str(error)
     row = re.search(r"Row #(\d+)", text)
-    line = None if row is None or newlines else int(row[1]) + shape.head.records[shape.heading].line - 1
+    line = None if row is None or newlines else int(row[1]) + shape.rows[0].line - 1
     value = _CONVERSION.search(text)
     if value is None or value[3] is None:
         name = shape.names[int(value[1])] if value else shape.chosen[0]
@@ -320,7 +232,7 @@ def _conversion_error(source: Source, shape: _Shape, types: list[str], *, newlin
     return FormatError(msg, path=source.path, line=line)
 
 
-def _wrong_value(shape: _Shape, place: int, alias: str, value: str) -> str:
+def _wrong_value(shape: Shape, place: int, alias: str, value: str) -> str:
     kind = "integers" if "int" in alias else "numbers"
     remedy = "correct it, or quote string ids" if place in shape.places[:2] else "correct it"
     if _COMMA.fullmatch(value):
@@ -340,13 +252,6 @@ def _as_integers(table: Any) -> Any:
     for place, name in enumerate(table.column_names[:2]):
         table = table.set_column(place, name, table.column(place).cast(pa.int64()))
     return table
-
-
-def _decode(text: bytes, path: Path, line: int) -> str:
-    try:
-        return text.decode()
-    except UnicodeDecodeError as error:
-        raise FormatError(f"expected UTF-8 text, found {error.reason}", path=path, line=line) from error
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:

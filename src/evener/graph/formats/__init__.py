@@ -149,14 +149,14 @@ def read_heading(
     if _is_spec(path, format):
         from evener.graph.generators.models import recipe_of
 
-        heading = _heading_of(recipe_of(str(path)))
+        heading: Heading | None = _heading_of(recipe_of(str(path)))
     else:
         kind, source = _source_of(path, format)
         if kind.read_heading is None:
             return None
         with source.translate_errors(f"{kind.name} data"):
             heading = kind.read_heading(source)
-    return heading if 0 < heading.n <= MAX_VERTICES else None
+    return heading if heading is not None and 0 < heading.n <= MAX_VERTICES else None
 
 
 def _heading_of(recipe: Recipe) -> Heading:

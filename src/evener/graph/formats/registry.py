@@ -39,9 +39,9 @@ class Reader(Protocol):
 
 
 class HeadingReader(Protocol):
-    """Function that reads the sizes of a graph from the heading of a file."""
+    """Function that reads the sizes of a graph from the heading of a file; None if it does not state them."""
 
-    def __call__(self, source: Source, /) -> Heading: ...
+    def __call__(self, source: Source, /) -> Heading | None: ...
 
 
 class ShareReader(Protocol):

@@ -96,6 +96,9 @@ def edges_of_names(
     if begins and count > 2 and _ARROW.fullmatch(head[1]):
         msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
         raise FormatError(msg, path=source.path, line=int(line[0]))
+    if begins and not heading.strings and head[0][-1] in ";|":
+        msg = f"expected a tab, space or comma between tail and head, found {head[0]!r}; give format='csv'"
+        raise FormatError(msg, path=source.path, line=int(line[0]))
     if begins and not heading.strings and _BRACKET.fullmatch(head[0]):
         msg = (
             f"expected tail and head without brackets around them, found {head[0]!r}; remove them, or {NAMES}"

@@ -289,7 +289,7 @@ def warmup(
     algorithms: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ALGORITHM]...", help="Algorithms to compile for. Default: all except vertex programs."
+            metavar="ALGORITHM", help="Algorithms to compile for. Default: all except vertex programs."
         ),
     ] = None,
     *,

@@ -20,9 +20,9 @@ _ARGUMENT = re.compile(
         (?P<valued>(?:dtype|duplicates|format|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
         | (?P<switch>each|resume)=True\b
-        | (?P<bare>alpha|checkpoint|columns|damping|delta|directed|dtype|duplicates|every|format|gpu_memory
-            |ids|k|max_iter|n|on|personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted
-            |weights)=(?=[\s,;:)]|$)
+        | (?P<bare>alpha|attenuation|checkpoint|columns|cutoff|damping|delta|directed|dtype|duplicates|every
+            |format|gpu_memory|ids|k|max_iter|n|on|personalization|policy|seed|self_loops|semantics
+            |sources?|stop|target|tol|weighted|weights)=(?=[\s,;:)]|$)
     )
     | \A(?P<subject>gpu_memory)(?=\ is\ |\ must\ be\ a\ number\ )""",
     re.VERBOSE,

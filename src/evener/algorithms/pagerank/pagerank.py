@@ -99,7 +99,7 @@ def pagerank(
     dtype : {"float32", "float64"}, optional
         Type of the ranks; sums are always float64. Default: "float32" if `tol` is 0 or the L1 change to reach
         is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
-    semantics : {"networkx", "graphalytics"}
+    semantics : {"networkx", "graphalytics"}, default "networkx"
         "graphalytics" runs exactly `max_iter` iterations and ignores `tol`.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.

@@ -86,7 +86,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
     texts = [_decode(field.text, path, first.line) for field in first.fields]
     heading = _has_heading(head.records, texts) if by_position else not bare
-    names = texts if heading else [f"f{i}" for i in range(len(texts))]
+    names = texts if heading else [str(place) for place in range(len(texts))]
     rows = head.records[heading:]
     row = rows[0].fields if rows else []
     fields = len(first.fields)

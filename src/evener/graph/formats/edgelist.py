@@ -69,7 +69,7 @@ _MIN_EDGE_SHARE = 0.99
 
 _log = logging.getLogger("evener")
 # Commas within numbers: between thousands in the first field, or as decimal point in the third.
-_COMMAS = re.compile(rb"\s*([1-9]\d{0,2}(,\d{3})+[ \t]+[^\s,]|\d+[ \t]+\d+[ \t]+[-+]?\d+,\d+\s*$)")
+_COMMAS = re.compile(rb"\s*([1-9]\d{0,2}(,\d{3})+[ \t]+\d|\d+[ \t]+\d+[ \t]+[-+]?\d+,\d+\s*$)")
 # Numbers with leading zeros, such as postal codes, are names.
 _INTEGER = re.compile(rb"[-+]?(?:0|[1-9]\d*)")
 _ISOLATED_PER_LINE = 1000

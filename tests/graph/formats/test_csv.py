@@ -179,7 +179,7 @@ def test_ids_with_leading_zeros_are_names(name, tmp_path):
         (
             "g.csv",
             b"src,dst\n9007199254740993.0,1.0\n",
-            r"numbers of 2\^53 or more; write integers without points",
+            r"too large numbers; write integers without a point",
         ),
         ("g.txt", b"[[0, 1], [1, 2]]", r"found JSON \(read it with NetworkX"),
         ("g.txt", b"*Vertices 2\n1 a\n2 b\n*Arcs 1\n1 2\n", "found a Pajek file"),

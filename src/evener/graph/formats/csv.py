@@ -25,7 +25,7 @@ from evener.graph.formats.csv_records import (
     Field,
     Head,
     Record,
-    has_leading_zeros,
+    may_have_leading_zeros,
     read_columns,
     read_head,
 )
@@ -208,7 +208,7 @@ def _table_without_merged_ids(source: Source, shape: _Shape, types: list[str]) -
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if types[0] == "string" or not has_leading_zeros(source, shape.head.delimiter):
+    if types[0] == "string" or not may_have_leading_zeros(source, shape.head.delimiter):
         return _table_with_exact_weights(source, shape, types)
     table, in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
     for ids in table.columns[:2]:

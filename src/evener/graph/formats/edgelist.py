@@ -143,8 +143,8 @@ def read_heading(source: Source, /) -> Heading | None:
     """Return the sizes in the comments, which state the numbers of vertices and edges, or None."""
     source.check()
     with open_text(source) as text:
-        stated, _ = _begin(text, ReadOptions())
-        if stated.vertices is None or stated.edges is None:
+        stated, numbers = _begin(text, ReadOptions())
+        if stated.vertices is None or stated.edges is None or not (numbers or stated.strings):
             return None
         weighted = text.peek() is not None and _grammar_of(text, ReadOptions()).weighted
     weight_bytes = np.dtype(stated.weights).itemsize if stated.weights else TEXT_WEIGHT_BYTES * weighted

@@ -125,6 +125,7 @@ CALLS = {
     f"run wcc path.txt -o {'a' * 300}.csv": "name too long",
     f"run wcc path.txt --gpu-memory {'9' * 400}GiB": "--gpu-memory: expected at most 2^63 bytes",
     "run wcc path.txt --report absent/run.html": "there is no folder absent",
+    "partition rmat:4 -o placed --directions up": '--directions: expected "both", "out" or "in"',
     "generate rmat:4": "Missing option",
     "generate path.txt -o g.evg": "expected a specification",
     "generate rmat:4 -o g.xyz": ".xyz",

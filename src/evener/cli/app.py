@@ -260,7 +260,8 @@ def bench(
 ) -> None:
     """Time verified runs of an algorithm, without reading and partitioning, and print the median.
 
-    If no source is given, each run starts from another source, drawn with a fixed seed.
+    If no source is given, each run starts from another source, drawn with a fixed seed, instead of the
+    default in the table below.
     """
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import benchmark, notes, render, run_output, runs

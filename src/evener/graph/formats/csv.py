@@ -18,15 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
 from evener.graph.formats.columns import edges_from_table, tables
-from evener.graph.formats.csv_layout import (
-    LEADING_ZERO,
-    Shape,
-    ids_are_quoted,
-    is_edge_list,
-    shape_of,
-    types_of,
-)
-from evener.graph.formats.csv_records import has_leading_zeros, read_columns, read_head
+from evener.graph.formats.csv_layout import Shape, ids_are_quoted, is_edge_list, shape_of, types_of
+from evener.graph.formats.csv_records import may_have_leading_zeros, read_columns, read_head
 from evener.graph.formats.edgelist import read_numbers
 from evener.graph.formats.edgelist_heading import EdgeListHeading
 from evener.graph.formats.edgelist_names import warn_leading_zero
@@ -70,7 +63,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
     shape = shape_of(head, options, path)
     first = shape.rows[0] if shape.rows else None
-    table, in_lines = _table_of_ids(source, shape)
+    table, in_lines = _table_without_merged_ids(source, shape, types_of(shape))
     # A quoted heading means that the writer may quote every field.
     quoted_heading = shape.heading and any(field.quoted for field in head.records[0].fields)
     if quoted_heading and first is not None and ids_are_quoted(shape, first.fields):
@@ -82,27 +75,25 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     return build_graph(edges, options, path)
 
 
-def _table_of_ids(source: Source, shape: Shape) -> tuple[Any, bool]:
-    """Return the table, with strings as ids if an id has leading zeros.
-
-    Also return whether each row is a line.
-    """
-    types = types_of(shape)
-    integers = _table_with_exact_weights(source, shape, types)
-    if "string" in types or not has_leading_zeros(source, shape.head.delimiter):
-        return integers
-    strings = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
-    if not any(map(_has_leading_zeros, strings[0].columns[:2])):
-        return integers
-    warn_leading_zero(source.path)
-    return strings
-
-
-def _has_leading_zeros(ids: Any) -> bool:
-    """Return whether a column of strings has a number with a leading zero."""
+def _table_without_merged_ids(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
+    """Return the table as `_table_with_exact_weights`, with strings as ids if a number has a leading zero."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return bool(pc.any(pc.match_substring_regex(ids, rf"^[ \t]*{LEADING_ZERO.pattern.decode()}")).as_py())
+    if types[0] == "string" or not may_have_leading_zeros(source, shape.head.delimiter):
+        return _table_with_exact_weights(source, shape, types)
+    table, in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
+    for ids in table.columns[:2]:
+        begins = ids.filter(pc.starts_with(pc.ascii_ltrim_whitespace(ids), "0"))
+        if pc.any(pc.match_substring_regex(begins, r"^\s*0\d")).as_py():
+            warn_leading_zero(source.path)
+            return table, in_lines
+    try:
+        for place, name in enumerate(shape.chosen[:2]):
+            table = table.set_column(place, name, table.column(place).cast(types[place]))
+    except pa.ArrowInvalid:  # the reader of numbers raises the error for the row
+        return _table_with_exact_weights(source, shape, types)
+    return table, in_lines
 
 
 def _table_with_exact_weights(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
@@ -186,7 +177,7 @@ def _has_blanks(table: Any) -> bool:
     import pyarrow.compute as pc
 
     return any(
-        pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(column, r"^[ \t]|[ \t]$")).as_py()
+        pa.types.is_string(column.type) and not pc.all(pc.equal(pc.ascii_trim(column, " \t"), column)).as_py()
         for column in table.columns
     )
 

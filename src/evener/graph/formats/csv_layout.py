@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
 
 __all__ = [
-    "LEADING_ZERO",
     "Shape",
     "ids_are_quoted",
     "is_edge_list",
@@ -33,7 +32,7 @@ _INTEGER = re.compile(rb"[-+]?\d+")
 # Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
 # Numbers with leading zeros, such as postal codes, are names.
-LEADING_ZERO = re.compile(rb"[-+]?0\d")
+_LEADING_ZERO = re.compile(rb"[-+]?0\d")
 # Words for a missing value, which programs write between numbers.
 _MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", rb"\n", b"<na>")
 
@@ -171,7 +170,7 @@ def types_of(shape: Shape) -> list[str]:
 def _have_leading_zeros(records: Sequence[Record], places: Sequence[int]) -> bool:
     """Return whether an id in some records is a number with a leading zero."""
     ids = (record.fields[place].text for record in records for place in places if place < len(record.fields))
-    return any(map(LEADING_ZERO.match, ids))
+    return any(map(_LEADING_ZERO.match, ids))
 
 
 def _decode(text: bytes, path: Path, line: int) -> str:

@@ -275,6 +275,16 @@ def test_a_continued_run_without_a_checkpoint_removes_none(folder, placed):
     assert sorted(file.name for file in folder.iterdir()) == before
 
 
+def test_another_run_does_not_use_the_folder_meanwhile(folder, placed):
+    def look(progress):
+        if progress.superstep == 2:
+            with pytest.raises(ev.FileError, match=r"^cannot write checkpoints to \S*: another run writes"):
+                ev.pagerank(placed, checkpoint=resume(folder))
+
+    ev.pagerank(placed, checkpoint=resume(folder), progress=look)
+    ev.pagerank(placed, checkpoint=resume(folder))
+
+
 def flip(place):
     def damage(file):
         content = bytearray(file.read_bytes())
@@ -463,6 +473,20 @@ def test_a_rank_that_cannot_write_is_named(tmp_path, monkeypatch):
         run_ranks(
             2, lambda _: ev.bfs(ev.partition("rmat:5", "cpu:1"), source=0, checkpoint=ev.Checkpoint(tmp_path))
         )
+
+
+def test_a_failing_rank_does_not_let_the_files_of_others_pile_up(tmp_path, monkeypatch):
+    def full(folder, name, arrays, **options):
+        if re.match(r"(?!0{8})\d{8}\.00001", name):
+            raise OSError(5, "Input/output error")
+        return write(folder, name, arrays, **options)
+
+    write = CheckpointFolder.write
+    monkeypatch.setattr(CheckpointFolder, "write", full)
+
+    checkpoint = ev.Checkpoint(tmp_path, every="1step")
+    run_ranks(2, lambda _: ev.pagerank(ev.partition("rmat:5", "cpu:1"), checkpoint=checkpoint))
+    assert {file.name for file in tmp_path.iterdir()} == {"00000001.00000.vertices"}
 
 
 def test_an_error_in_the_thread_is_raised(placed, tmp_path, monkeypatch):

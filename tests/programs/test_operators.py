@@ -168,8 +168,16 @@ def test_identities_of_tuples():
 @pytest.mark.parametrize(
     ("function", "identity", "message"),
     [
-        (lambda x, y: x - y, None, r"not commutative: combine_all\(.*\) is .*, and .* with .*; the order"),
-        (lambda x, y: (x + y) / 2, None, "not associative on .* from the left it is .* from the right"),
+        (
+            lambda x, y: x - y,
+            None,
+            r"not commutative: combine_all\(.*\) is .*, and combine_all\(.*\) is .*; the order",
+        ),
+        (
+            lambda x, y: (x + y) / 2,
+            None,
+            "not associative on .* from the left it is .*, and from the right it is",
+        ),
         (lambda x, y: x + y + 1, None, "no identity that Evener knows; give identity="),
         (operator.add, 1.0, r"identity=1.0: expected combine_all\(identity, y\) == y, found"),
         (operator.add, "0", "identity=: expected a number of the type of the messages, found '0'"),

@@ -108,10 +108,11 @@ def check_order(
     with np.errstate(all="ignore"):
         for x, y, z in triples:
             first, second, third = (_text(one) for one in (x, y, z))
-            rule = f"commutative: {name}({first}, {second})"
-            _check_equal(name, join(x, y), join(y, x), rule, f"with {second} and {first}")
-            rule = f"associative on {first}, {second}, {third}: from the left it"
-            _check_equal(name, join(join(x, y), z), join(x, join(y, z)), rule, "from the right")
+            calls = f"{name}({first}, {second})", f"{name}({second}, {first})"
+            _check_equal(f"{name} is not commutative", calls, join(x, y), join(y, x))
+            broken = f"{name} is not associative on {first}, {second}, {third}"
+            calls = "from the left it", "from the right it"
+            _check_equal(broken, calls, join(join(x, y), z), join(x, join(y, z)))
     return join
 
 
@@ -202,10 +203,10 @@ def _negative(payload: Any) -> Any:
     return tuple(-one for one in payload) if isinstance(payload, tuple) else -payload
 
 
-def _check_equal(name: str, one: Any, other: Any, rule: str, otherwise: str) -> None:
+def _check_equal(broken: str, calls: tuple[str, str], one: Any, other: Any) -> None:
     if not _equal(one, other):
         msg = (
-            f"{name} is not {rule} is {_text(one)}, and {_text(other)} {otherwise}; the order in which "
+            f"{broken}: {calls[0]} is {_text(one)}, and {calls[1]} is {_text(other)}; the order in which "
             "values are combined is not defined"
         )
         raise ArgumentError(msg)

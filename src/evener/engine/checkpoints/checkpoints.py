@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,24 +171,26 @@ class _WrittenCheckpoints(Checkpoints):
         self._shards = ShardWriter(self._folder, self._world.rank, pg.owned_vertices())
         self._complete = 0  # generations of this run with all shards
         self._warned = False
-        on_all_ranks(self._world, self._create)
-        on_all_ranks(self._world, self._check_folder)
-        self._generation, found = self._world.allgather(
-            (self._folder.next_generation(), self._folder.generations())
-        )[0]
-        self._folder.first = self._generation
-        self._saved = self._open(found) if checkpoint.resume else None
-        if found and not checkpoint.resume:
-            msg = (
-                f"checkpoint=: {checkpoint.folder} has the checkpoints of an earlier run; continue it with "
-                "resume=True, or name another folder"
-            )
-            raise ArgumentError(msg)
+        with ExitStack() as lock:
+            on_all_ranks(self._world, lambda: self._create(lock))
+            on_all_ranks(self._world, self._check_folder)
+            self._generation, found = self._world.allgather(
+                (self._folder.next_generation(), self._folder.generations())
+            )[0]
+            self._folder.first = self._generation
+            self._saved = self._open(found) if checkpoint.resume else None
+            if found and not checkpoint.resume:
+                msg = (
+                    f"checkpoint=: {checkpoint.folder} has the checkpoints of an earlier run; continue it "
+                    "with resume=True, or name another folder"
+                )
+                raise ArgumentError(msg)
+            self._lock = lock.pop_all()
         # One thread writes shards. On rank 0, another makes the generation before valid meanwhile.
         self._threads = ThreadPoolExecutor(2, "evener-checkpoint")
 
-    def _create(self) -> None:
-        """Create the folder, or raise FileError if the folder of a run to continue is missing."""
+    def _create(self, lock: ExitStack) -> None:
+        """Create and lock the folder; raise FileError if the folder of a run to continue is missing."""
         if self._world.rank != 0:
             return
         path = self._folder.path
@@ -199,6 +202,7 @@ class _WrittenCheckpoints(Checkpoints):
             raise FileError(msg)
         try:
             path.mkdir(exist_ok=True)
+            lock.enter_context(self._folder.lock())
         except FileNotFoundError as error:
             msg = f"cannot write checkpoints to {path}: there is no folder {path.parent}; create it"
             raise FileError(msg) from error
@@ -341,6 +345,7 @@ class _WrittenCheckpoints(Checkpoints):
         writing, self._writing = self._writing, None
         error = next((outcome for outcome in outcomes if isinstance(outcome, str)), None)
         if error is not None:
+            self._shards.remove(writing.generation)
             self._warn(error)
             return
         self._complete += 1
@@ -378,7 +383,7 @@ class _WrittenCheckpoints(Checkpoints):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Finish the last checkpoint, unless the run has failed."""
-        with self._threads:
+        with self._lock, self._threads:
             if kind is None:
                 self._finish_now()
                 self._finish_commit()

@@ -13,11 +13,12 @@ needs less processor time than a new file.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from evener.system.files import atomic_write
 from evener.system.memory import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -100,6 +101,28 @@ class CheckpointFolder:
         # The valid generations to keep, oldest first, and their files; rank 0 knows them.
         self._kept: list[tuple[int, set[str]]] = []
 
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep the folder for one run while the block runs, if its file system has locks.
+
+        Raises
+        ------
+        BlockingIOError
+            If another run has the folder.
+        """
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                msg = "another run writes its checkpoints there; wait for its end, or name another folder"
+                raise BlockingIOError(error.errno, msg) from error
+            except OSError:  # a file system without locks
+                pass
+            yield
+        finally:
+            os.close(handle)
+
     def generations(self) -> list[int]:
         """Return the numbers of all manifests, newest first."""
         return sorted((_generation(name) for name in self._names() if name.endswith(".json")), reverse=True)
@@ -162,8 +185,12 @@ class CheckpointFolder:
         for name in sorted(self._names(), key=lambda name: not name.endswith(".json")):
             kept = any(name in names for _, names in self._kept)
             if not kept and (name.endswith(".json") or _generation(name) < before):
-                with suppress(OSError):
-                    (self.path / name).unlink()
+                self.remove(name)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if that is possible."""
+        with suppress(OSError):
+            (self.path / name).unlink()
 
     # ---- shards -----------------------------------------------------------------------------------
 
@@ -187,8 +214,7 @@ class CheckpointFolder:
                 stream.truncate()
                 os.fsync(stream.fileno())
         except OSError:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+            self.remove(name)
             raise
         return _checksum(arrays)
 

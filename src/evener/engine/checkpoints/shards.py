@@ -61,3 +61,9 @@ class ShardWriter:
         checksum = self._folder.write(name, arrays, over=over)
         self._states.append(generation)
         return Shard(name, checksum, *self._vertex_files[turn], sum(map(len, self._vertices)))
+
+    def remove(self, generation: int) -> None:
+        """Remove the state of a generation that another rank could not write."""
+        if generation in self._states:
+            self._states.remove(generation)
+            self._folder.remove(shard_name(generation, self._rank, "state"))

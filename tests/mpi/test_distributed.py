@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import evener as ev
+from evener.graph.formats.file import Source
+from evener.graph.formats.text_part import part_of
 from evener.testing.ranks import run_ranks
 from expected import ITERATIONS, Truth, whole
 
@@ -155,6 +157,14 @@ def test_text(tmp_path, name):
     file.write_bytes(TEXTS[name])
     for ranks in (1, 3, 4):
         check(file, ranks)
+
+
+def test_a_text_that_is_removed_before_ranks_divide_it(tmp_path):
+    def run(world):
+        with pytest.raises(ev.FileError, match=r"cannot read .*absent\.txt: no such file"):
+            part_of(world, Source(tmp_path / "absent.txt"))
+
+    run_ranks(2, run)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

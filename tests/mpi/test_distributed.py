@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from importlib import import_module
 
 import numpy as np
@@ -259,7 +260,7 @@ def test_containers(tmp_path, options):
 
 @pytest.mark.parametrize("suffix", [".evg", ".parquet", ".txt"])
 def test_string_ids(tmp_path, suffix):
-    """Names of unequal lengths, with and without edges."""
+    """Names of unequal lengths, with and without edges. A copy for another process has the names too."""
     tails = ["anna", "nora", "nora", "a", "βeta", "a-long-name"] * 9
     graph = ev.Graph.from_edges(tails, ["xenia", "yo", "z", "anna", "a", "zz"] * 9, directed=False)
     more = np.append(graph.offsets, graph.offsets[-1:])
@@ -270,6 +271,9 @@ def test_string_ids(tmp_path, suffix):
 
     def run(_):
         result = ev.bfs(file, source="nora", on="cpu:1")
+        copy = pickle.loads(pickle.dumps(result))
+        assert copy["parent"].tolist() == result["parent"].tolist()
+        assert copy.ids.tolist() == result.ids.tolist()
         assert (whole(result, "distance") == expected["distance"]).all()
         assert result.top(2) == expected.top(2)
         ev.verify(result)

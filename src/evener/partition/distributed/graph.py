@@ -69,6 +69,10 @@ class DistributedGraph(Graph):
         self.block_ids, self.ranges, self.rows = block_ids, ranges, rows
         self.out_degrees, self.degrees, self.strength = out_degrees, degrees, strength
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Ranks exist in their job only. A copy in another process has the facts and the ids of the block.
+        return {name: value for name, value in vars(self).items() if name != "world"}
+
     # ---- facts ----------------------------------------------------------------------------------
 
     @property

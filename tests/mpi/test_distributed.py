@@ -274,9 +274,14 @@ def test_string_ids(tmp_path, suffix):
         copy = pickle.loads(pickle.dumps(result))
         assert copy["parent"].tolist() == result["parent"].tolist()
         assert copy.ids.tolist() == result.ids.tolist()
+        with pytest.raises(ev.ArgumentError, match="found a pickled copy; read the graph again"):
+            copy.graph.numbers_of(["nora"])
         assert (whole(result, "distance") == expected["distance"]).all()
         assert result.top(2) == expected.top(2)
         ev.verify(result)
+        if (gathered := result.gather()) is not None:  # on rank 0
+            with pytest.raises(ev.ArgumentError, match=r"verify the result on all ranks before gather\(\)"):
+                ev.verify(gathered)
 
     check(file, 2)
     run_ranks(3, run)

@@ -170,13 +170,13 @@ def check_parents(graph, pairs, on, **options):
 def check_every_parameter_of_fields(splits, **options):
     """Two iterations with a message of two numbers and all parameters equal a loop over the edges.
 
-    After one iteration, `old` differs from `initial`.
+    After one iteration, `old` differs from `initial`. A field may have any name.
     """
     random = np.random.default_rng(5)
     n, m = 40, 200
     src, dst = random.integers(0, 30, m), random.integers(0, n, m)
     graph, degrees, ids = ev.Graph.from_edges(src, dst, n=n), np.bincount(src, minlength=n), np.arange(n)
-    v0 = {"x": random.integers(1, 9, n).astype("float32"), "k": random.integers(-9, 9, n)}
+    v0 = {"x": random.integers(1, 9, n).astype("float32"), "x_initial": random.integers(-9, 9, n)}
 
     def message(m, v, degree, vertex, n):
         return m * v[0] + degree, v[1] + vertex % n
@@ -186,12 +186,12 @@ def check_every_parameter_of_fields(splits, **options):
             1
         ]
 
-    x, k = v0["x"].astype(float), v0["k"].copy()
+    x, k = v0["x"].astype(float), v0["x_initial"].copy()
     for _ in range(2):
         total, added, best = int(np.abs(x).sum() + np.abs(k).sum()), np.zeros(n), k.copy()
         np.add.at(added, dst, x[src] + degrees[src])
         np.maximum.at(best, dst, k[src] + src)
-        x, k = x + added + n + total + v0["x"], best + degrees + ids + v0["k"]
+        x, k = x + added + n + total + v0["x"], best + degrees + ids + v0["x_initial"]
     for on in splits:
         r = ev.gimv(
             graph,
@@ -203,9 +203,9 @@ def check_every_parameter_of_fields(splits, **options):
             on=on,
             **options,
         )
-        assert [r["x"].dtype, r["k"].dtype] == ["float32", "int64"]
+        assert [r["x"].dtype, r["x_initial"].dtype] == ["float32", "int64"]
         np.testing.assert_allclose(r["x"], x, rtol=1e-6)
-        np.testing.assert_array_equal(r["k"], k)
+        np.testing.assert_array_equal(r["x_initial"], k)
         assert r.outcome == {"iterations": 2, "converged": True}
 
 

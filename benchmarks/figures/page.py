@@ -28,7 +28,8 @@ Neto and Ripeanu wrote the TOTEM papers, T12 and T13:
 
 α is the share of the edges on the CPU. β is the share of the edges that cross partitions. HIGH, RAND and LOW
 are the policies `high`, `random` and `low`. Equation 4 is the cost model of T12. In 2S1G, S counts halves of
-the CPU and G counts GPUs.
+the CPU and G counts GPUs. The accelerator is the GPU. In figures of G16, generated graphs of the same
+kind replace its graphs G1, G4 and G5, and E counts millions of edges. "x" means "times as fast".
 
 The scripts in `benchmarks/figures` write this page from the records in `benchmarks/results/figures`.
 `benchmarks/README.md` describes the method. The records with two GPUs are older: BFS has become faster since.

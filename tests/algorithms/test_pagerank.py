@@ -260,6 +260,15 @@ def test_progress_is_the_fraction_of_a_fixed_number_of_iterations():
     assert [p.active for p in reported] == [50] * 5
 
 
+def test_a_dtype_of_numpy_is_a_dtype():
+    g = ev.Graph.from_edges([0, 1], [1, 2])
+    for dtype in (np.float64, np.dtype("float64"), "f8"):
+        r = ev.pagerank(g, dtype=dtype)
+        assert r["rank"].dtype == np.float64
+        assert r.parameters["dtype"] == "float64"
+        assert isinstance(r.parameters["dtype"], str)
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -280,6 +289,8 @@ def test_progress_is_the_fraction_of_a_fixed_number_of_iterations():
         ({"personalization": {0: "much"}}, "personalization=: expected numbers as values: could not convert"),
         ({"personalization": "many"}, "personalization=: expected numbers as values"),
         ({"dtype": "float16"}, '"float32" or "float64", found \'float16\''),
+        ({"dtype": int}, '"float32" or "float64", found <class \'int\'>'),
+        ({"dtype": "single precision"}, '"float32" or "float64", found \'single precision\''),
         ({"stop": "l2"}, 'stop=: expected "l1" or "networkx", found \'l2\''),
         ({"weights": "weight"}, "weights=: expected True, False or None, found 'weight'"),
         ({"weights": True}, "weights=: expected a graph with weights, found none"),

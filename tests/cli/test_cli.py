@@ -22,7 +22,7 @@ import evener as ev
 from evener.algorithms.registry import find, names
 from evener.cli import runs
 from evener.cli.options import PLACEMENT_OPTIONS
-from evener.cli.output import note
+from evener.cli.output import in_options, note
 
 KARATE = nx.karate_club_graph()
 
@@ -461,6 +461,8 @@ def test_a_spec_lists_the_options_of_its_function(algorithm):
     only_python = {"sources"} if "source" in parameters else set()  # --sources is --source
     own = set(parameters) - {"graph", "progress", "checkpoint", *only_python, *PLACEMENT_OPTIONS}
     assert {option.name for option in spec.options} == own
+    for option in spec.options:  # messages name it as an option; a flag of the command has no wrong value
+        assert option.type == "bool" or in_options(f"{option.name}=: x").startswith("--")
 
 
 def test_an_ignored_gpu_memory_limit_prints_a_note(evener):

@@ -22,6 +22,7 @@ def never_read(monkeypatch):
     ("suffix", "directed"),
     [
         (".evg", True), (".wsg", False), (".gr.gz", True), (".mtx", False), (".graph", False),
+        (".parquet", True), (".parquet", False), (".txt", False),
         (None, True), (None, False),
     ],
 )  # fmt: skip
@@ -66,7 +67,7 @@ def test_the_output_says_what_is_known(evener, tmp_path, monkeypatch):
     assert "expected a square matrix, found 3 x 4" in evener("plan", tmp_path / "g.mtx").err
 
 
-@pytest.mark.parametrize("words", [["g.txt"], ["g.mtx", "--undirected"], ["g.mtx", "--on", "cpu:1,cpu:1"]])
+@pytest.mark.parametrize("words", [["g.csv"], ["g.mtx", "--undirected"], ["g.mtx", "--on", "cpu:1,cpu:1"]])
 def test_other_graphs_are_read(evener, tmp_path, words):
     """If the file states no sizes, if an option changes them, or if there are several elements."""
     graph = ev.Graph.from_edges([0, 1], [1, 2])

@@ -210,6 +210,12 @@ def test_from_arrow_accepts_categorical_columns_of_polars():
     assert neighbours(g) == {"a": ["c"], "b": ["a"], "c": []}
 
 
+def test_from_arrow_accepts_decimal_weights():
+    weights = pa.array([1.5, 2.25]).cast(pa.decimal128(10, 2))
+    table = pa.table({"src": [0, 1], "dst": [1, 2], "weight": weights})
+    assert Graph.from_arrow(table).weights.tolist() == [1.5, 2.25]
+
+
 def test_from_arrow_keeps_isolated_vertices():
     assert Graph.from_arrow(pa.table({"s": [0], "t": [1]}), n=4).n == 4
 
@@ -218,6 +224,12 @@ def test_from_arrow_keeps_isolated_vertices():
     ("table", "choices", "sentence"),
     [
         (pd.Series([1]), {}, "table"),
+        (pd.DataFrame({"s": [1, "a"], "t": [2, 3]}), {}, "one type each, .* convert their types"),
+        (
+            pd.DataFrame([[1, 2, 3]], columns=["s", "t", "t"]),
+            {},
+            "Duplicate column names .* select the columns",
+        ),
         ([1, 2], {}, "found list"),
         (pa.table({"s": [1]}), {}, "a column of tails and a column of heads"),
         (pa.table({"s": [1], "t": [2]}), {"source": "x"}, 'one column "x", found the columns s, t'),

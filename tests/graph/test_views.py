@@ -104,4 +104,5 @@ def test_tables_in_notebooks():
     result = ev.bfs(placed, source="a")
     assert "<td>&lt;b&gt;</td><td>-1</td><td>None</td>" in result._repr_html_()
     assert pa.table(result).column_names == ["vertex", "distance", "parent"]
-    assert "<p>bfs: predicted " in ev.plan(graph, "bfs", on="cpu:1")._repr_html_()
+    assert result._ipython_key_completions_() == ["distance", "parent"]
+    assert "<p>&lt;Plan of bfs on cpu:1; " in ev.plan(graph, "bfs", on="cpu:1")._repr_html_()

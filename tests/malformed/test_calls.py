@@ -59,6 +59,7 @@ CALLS = {
     # words of the command line: a part of the error
     "run": "Missing command; see evener run --help",
     "rnu pagerank path.txt": "No such command 'rnu'",
+    "pagerank path.txt": "found the algorithm 'pagerank'; write evener run pagerank GRAPH",
     "run pagerank": "Missing argument 'GRAPH'; see evener run pagerank --help",
     "run pagerankk path.txt": "did you mean 'pagerank'?",
     "run dijkstra path.txt": "choose one of betweenness, bfs, cdlp",
@@ -124,6 +125,7 @@ CALLS = {
     f"run wcc path.txt -o {'a' * 300}.csv": "name too long",
     f"run wcc path.txt --gpu-memory {'9' * 400}GiB": "--gpu-memory: expected at most 2^63 bytes",
     "run wcc path.txt --report absent/run.html": "there is no folder absent",
+    "partition rmat:4 -o placed --directions up": '--directions: expected "both", "out" or "in"',
     "generate rmat:4": "Missing option",
     "generate path.txt -o g.evg": "expected a specification",
     "generate rmat:4 -o g.xyz": ".xyz",
@@ -249,9 +251,19 @@ API = {
     "a graph of another library": (
         lambda: ev.wcc(networkx.path_graph(3)),
         ev.ArgumentError,
-        "wcc: expected a graph or a partitionedgraph, found networkx.graph; make one with",
+        "wcc: expected a graph or a partitionedgraph, found networkx.graph; use evener.graph.from_networkx",
     ),
     "None as a path": (lambda: ev.read(None), ev.ArgumentError, "found nonetype"),
+    "columns in one text": (
+        lambda: ev.read("a.csv", columns="src,dst"),
+        ev.ArgumentError,
+        "columns=: expected a list such as ['src', 'dst'], found 'src,dst'",
+    ),
+    "a word for normalized": (
+        lambda: ev.betweenness(PATH, normalized="no"),
+        ev.ArgumentError,
+        "normalized=: expected true or false, found 'no'",
+    ),
     "a word for directed": (lambda: ev.read("a.txt", directed="no"), ev.ArgumentError, "found 'no'"),
     "elements that are a number": (
         lambda: ev.bfs(PATH, source=0, on=5),

@@ -84,6 +84,11 @@ def test_until(pair, until, iterations):
         assert r["value"].tolist() == [0.5**iterations] * 2
 
 
+def test_values_in_another_byte_order(pair):
+    r = ev.gimv(pair, lambda m, v: v, _add, _half, np.array([1, 3], ">f8"), until=1, on="cpu:1")
+    assert r["value"].tolist() == [0.5, 1.5]
+
+
 def test_a_run_ends_at_max_iter(pair):
     with pytest.warns(ev.ConvergenceWarning, match="did not converge in 5 iterations: expected no value to"):
         r = ev.gimv(pair, lambda m, v: v, _add, _half, 1.0, max_iter=5)
@@ -126,6 +131,11 @@ def test_ranks_may_read_their_own_parts():
         ({"v0": [1.0, np.nan]}, "v0=: expected numbers, found NaN for vertex 1"),
         ({"v0": [object(), 1]}, "v0=: expected integers, float32 or float64, found object in list"),
         ({"v0": 2**63}, "v0=: expected integers below 2"),
+        (
+            {"v0": 1, "graph": ev.Graph.from_edges([0], [1], weights=[0.5])},
+            "v0=: expected floating-point numbers, as the weights are that combine2 uses; found integers",
+        ),
+        ({"v0": 1, "identity": 2**63}, "identity=: expected a number of the type of the messages, found 922"),
         ({"until": -1}, "until=: expected a number of iterations .* found -1"),
         ({"until": True}, "until=: expected a number of iterations .* found True"),
         ({"max_iter": -1}, "max_iter=: expected an integer of at least 0, found -1"),

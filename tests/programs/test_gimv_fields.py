@@ -43,6 +43,10 @@ def _sums(x, y):
         ({"v0": {}}, "v0=: expected at least one field, found an empty mapping"),
         ({"v0": {"a b": 1.0}}, "v0=: expected names of fields that are Python names"),
         (
+            {"v0": {"vertex": 1.0}},
+            "v0=: expected names of fields, found 'vertex', the column of ids in tables",
+        ),
+        (
             {"v0": {"a": [1.0], "b": 1}},
             r"v0={'a': ...}: expected a number, or an array of shape",
         ),

@@ -200,6 +200,7 @@ def _returns_list(source, target):
             r"values=: expected integers below 2\^63, found 9223372036854775808",
         ),
         ({"values": "a"}, "values=: expected integers or floating-point numbers, found <U1 in str"),
+        ({"values": [[1], [1, 2]]}, "values=: expected a number or an array of numbers: setting an array"),
         (
             {"map": lambda source, target, source_value: (target, source_value)},
             "map: expected values= for the parameter source_value, found none",

@@ -57,6 +57,11 @@ def _broken(state, message):
     return (x.hex(),), True
 
 
+def _assigns(state, message):
+    state.x = message
+    return (state.x,), True
+
+
 _RECURSION = []
 
 
@@ -75,6 +80,11 @@ def _listed(state, weight):
         ({"state": {"x y": 1}}, "state=: expected names of fields that are Python names"),
         ({"state": {"x": [1.0]}}, r"state={'x': ...}: expected a number, or an array of shape \(2,\)"),
         ({"along": "up"}, 'along=: expected "out", "in", "both" or a tuple'),
+        ({"along": None}, 'along=: expected "out", "in", "both" or a tuple of "out" and "in", found None'),
+        (
+            {"combine": "most_frequent", "identity": np.nan},
+            "identity=: expected a number of the type of the messages, found nan",
+        ),
         ({"active": [1, 0]}, r"active=: expected truth values of shape \(2,\), found int64 of shape"),
         ({"combine": "mode"}, "combine=: expected a function or \"most_frequent\", found 'mode'"),
         ({"combine": lambda a, b: a - b}, "combine is not commutative"),
@@ -89,6 +99,7 @@ def _listed(state, weight):
         ({"send": _recursive}, "send: recursion at .*line"),
         ({"send": _listed}, r"send: uses '_RECURSION' \(list\) at .*, line \d+: return _RECURSION"),
         ({"apply": _broken}, r"apply: cannot be compiled: .*hex.*, line \d+: return \(x.hex"),
+        ({"apply": _assigns}, r"apply: sets an attribute at .*, line \d+: state.x = message; write a pure"),
         ({"apply": _total}, r"apply: expected a function that returns \(\(x,\), active\), found"),
         (
             {"apply": lambda state, message: ((1.0, 2.0), True)},

@@ -11,7 +11,7 @@ from evener.elements import named, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError, UnknownVertexError
-from evener.graph.checks import type_name
+from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.partition.distributed.graph import DistributedGraph
@@ -67,8 +67,8 @@ def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
         return graph.graph
     if not isinstance(graph, Graph):
         msg = (
-            f"{algorithm}: expected a Graph or a PartitionedGraph, found {type_name(graph)}; make one with "
-            "evener.read, or with from_edges, from_pandas, from_scipy or from_networkx of Graph"
+            f"{algorithm}: expected a Graph or a PartitionedGraph, found {type_name(graph)}; "
+            f"{graph_remedy(graph)}"
         )
         raise ArgumentError(msg)
     return graph
@@ -112,8 +112,8 @@ def ensure_placed(
             _require_cpus(spec, [str(name).partition(":")[0].strip() for name in named(on) or ()])
         pg = _place(graph_of(graph, spec.name), spec, on, policy, share, gpu_memory, passes)
         if share is not None and len(pg.elements) == 1:
-            has_damping = any(option.name == "damping" for option in spec.options)
-            hint = "; NetworkX's alpha is called damping here" if has_damping else ""
+            own = {option.name for option in spec.options} & {"attenuation", "damping"}
+            hint = f"; NetworkX's alpha is called {own.pop()} here" if own else ""
             _log.warning("alpha=%g is ignored: %s is the only element%s", share, pg.elements[0].name, hint)
         return pg
     if any(one is not None for one in (on, share, gpu_memory)) or policy != "auto":

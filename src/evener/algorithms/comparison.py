@@ -12,6 +12,7 @@ from evener.algorithms.registry import find
 from evener.elements.description import describe_elements
 from evener.elements.hardware import model_of
 from evener.errors import ArgumentError
+from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.comparison import count_partitions
 from evener.partition.degrees import descending_degree_on_host
@@ -122,7 +123,7 @@ def compare_policies(
     """
     spec = find(algorithm)
     if not isinstance(graph, Graph):
-        msg = f"graph: expected a Graph, found {type(graph).__name__}; make one with evener.read"
+        msg = f"graph: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
         raise ArgumentError(msg)
     if not isinstance(machines, int) or isinstance(machines, bool) or machines < 1:
         msg = f"machines=: expected a number of machines of at least 1, found {machines!r}"

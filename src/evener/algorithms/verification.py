@@ -64,9 +64,15 @@ class Claim:
     arrays : mapping of str to ndarray
         The arrays of the answer, under the names that `Result` uses.
     parameters : mapping, optional
-        The parameters of the run.
+        The arguments of the algorithm, such as ``{"source": 0}`` of a search.
     outcome : mapping, optional
         Facts about the run. With PageRank's ``iterations``, the verifier repeats that many iterations.
+
+    Examples
+    --------
+    >>> import evener as ev, numpy as np
+    >>> g = ev.Graph.from_edges([0, 1], [1, 2])
+    >>> ev.verify(ev.Claim("wcc", g, {"component": np.zeros(3, np.int64)}))
     """
 
     algorithm: str

@@ -59,8 +59,8 @@ def verify(result: Answer) -> None:
     Notes
     -----
     BFS and SSSP follow the validation of the Graph500 specification (section 8). PageRank and betweenness
-    follow the verifiers of the GAP Benchmark Suite. WCC uses an independent union-find. `against` compares an
-    answer with an output file of LDBC Graphalytics.
+    follow the verifiers of the GAP Benchmark Suite. WCC uses an independent union-find. The function
+    `evener.algorithms.graphalytics_output.against` compares an answer with a file of LDBC Graphalytics.
 
     Examples
     --------

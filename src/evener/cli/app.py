@@ -45,7 +45,21 @@ _ON_RANKS = ("run", "verify", "bench", "plan", "devices")
 _CONTINUE = "Continue after a failure"
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
+
+class _Commands(TyperGroup):
+    """The commands of the program."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command. The name of an algorithm without a command is an error that names `run`."""
+        command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in registry.names():
+            msg = f"expected a command, found the algorithm {cmd_name!r}; write evener run {cmd_name} GRAPH"
+            raise ArgumentError(msg)
+        return command
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Graph algorithms on every processor you have, in one run.",
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -198,7 +212,7 @@ def verify(
     graph: GraphName,
     results: Annotated[
         str | None,
-        typer.Argument(metavar="[RESULTS]", help="A table from `run -o`. Default: run, then verify."),
+        typer.Argument(metavar="RESULTS", help="A table from `run -o`. Default: run, then verify."),
     ] = None,
     *,
     as_json: Json = False,
@@ -246,7 +260,8 @@ def bench(
 ) -> None:
     """Time verified runs of an algorithm, without reading and partitioning, and print the median.
 
-    If no source is given, each run starts from another source, drawn with a fixed seed.
+    If no source is given, each run starts from another source, drawn with a fixed seed, instead of the
+    default in the table below.
     """
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import benchmark, notes, render, run_output, runs

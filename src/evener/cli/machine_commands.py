@@ -107,7 +107,7 @@ def plan(
     is the share of the edges that cross partitions. After aggregation, each mirror is one message.
 
     For one CPU element, the edges are not generated or read if a specification or the heading of a file
-    states the sizes.
+    states the sizes, as Parquet files of Evener and the comments of SNAP do.
 
     With --compare, the command prints a line for each policy. The elements of --on need not exist.
     """
@@ -289,7 +289,7 @@ def warmup(
     algorithms: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ALGORITHM]...", help="Algorithms to compile for. Default: all except vertex programs."
+            metavar="ALGORITHM", help="Algorithms to compile for. Default: all except vertex programs."
         ),
     ] = None,
     *,

@@ -17,12 +17,13 @@ PROGRAM = "evener: "
 # Arguments in messages of the library that are also options of commands: on="cpu" or "tol=: expected".
 _ARGUMENT = re.compile(
     r"""(?<![\w/.-])(?:
-        (?P<valued>(?:dtype|duplicates|format|gpu_memory|ids|on|policy|self_loops)(?==["'])|alpha(?==\d))=
+        (?P<valued>(?:directions|dtype|duplicates|format|gpu_memory|ids|on|policy|self_loops)(?==["'])
+            |alpha(?==\d))=
         | directed=(?P<direction>True|False)\b
         | (?P<switch>each|resume)=True\b
-        | (?P<bare>alpha|checkpoint|columns|damping|delta|directed|dtype|duplicates|every|format|gpu_memory
-            |ids|k|max_iter|n|on|personalization|policy|seed|self_loops|semantics|sources?|stop|tol|weighted
-            |weights)=(?=[\s,;:)]|$)
+        | (?P<bare>alpha|attenuation|checkpoint|columns|cutoff|damping|delta|directed|directions|dtype
+            |duplicates|every|format|gpu_memory|ids|k|max_iter|n|on|personalization|policy|seed|self_loops
+            |semantics|sources?|stop|target|tol|weighted|weights)=(?=[\s,;:)]|$)
     )
     | \A(?P<subject>gpu_memory)(?=\ is\ |\ must\ be\ a\ number\ )""",
     re.VERBOSE,

@@ -148,7 +148,8 @@ def ratio_lines(fit: RatioFit) -> list[str]:
     """Return the fit of r as text, a line for each range of edges."""
     ends = [f"{end:,.0f}" for end in fit.breaks]
     first = f" up to {ends[0]} edges" if ends else ""
-    lines = [f"r = {fit.intercept:.3g} + {fit.slope * 1e6:.3g} for each million edges{first}"]
+    slope = f"{'-' if fit.slope < 0 else '+'} {abs(fit.slope) * 1e6:.3g} for each million edges"
+    lines = [f"r = {fit.intercept:.3g} {slope}{first}"]
     for level, begin, end in zip(fit.levels, ends, [*ends[1:], None], strict=True):
         lines.append(f"r = {level:.3g} from {begin} edges{'' if end is None else f' to {end}'}")
     return lines

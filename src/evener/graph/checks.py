@@ -14,10 +14,11 @@ import numpy as np
 from evener.errors import ArgumentError
 
 __all__ = [
-    "check_directed",
+    "check_bool",
     "check_file_name",
     "check_path",
     "check_seed",
+    "graph_remedy",
     "is_integral",
     "is_number",
     "type_name",
@@ -48,18 +49,18 @@ def check_seed(seed: Any) -> int:
     return int(seed)
 
 
-def check_directed(directed: Any) -> bool:
-    """Return the argument `directed` as a bool.
+def check_bool(value: Any, name: str) -> bool:
+    """Return an argument as a bool; `name` is the argument for the error message.
 
     Raises
     ------
     ArgumentError
         If the argument is neither true nor false.
     """
-    if not isinstance(directed, bool | np.bool_ | int) or directed not in (False, True):
-        msg = f"directed=: expected True or False, found {directed!r}"
+    if not isinstance(value, bool | np.bool_ | int) or value not in (False, True):
+        msg = f"{name}=: expected True or False, found {value!r}"
         raise ArgumentError(msg)
-    return bool(directed)
+    return bool(value)
 
 
 def type_name(value: Any) -> str:
@@ -67,6 +68,15 @@ def type_name(value: Any) -> str:
     found = type(value)
     library = found.__module__.partition(".")[0]
     return found.__qualname__ if library == "builtins" else f"{library}.{found.__qualname__}"
+
+
+def graph_remedy(value: Any) -> str:
+    """Return how to get a graph instead of a value that is none, such as "use evener.Graph.from_networkx"."""
+    library = type(value).__module__.partition(".")[0]
+    if library in ("networkx", "pandas", "scipy"):
+        return f"use evener.Graph.from_{library}"
+    table = hasattr(value, "__arrow_c_stream__")
+    return f"use {'evener.Graph.from_arrow' if table else 'evener.read or evener.Graph.from_edges'}"
 
 
 def check_path(path: Any, caller: str) -> Path:

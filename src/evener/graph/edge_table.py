@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, first_clause
 from evener.graph.arrow import decode_column, find_edge_columns
 
 if TYPE_CHECKING:
@@ -46,11 +46,14 @@ def edge_columns(
     if not isinstance(table, pa.Table):
         if not hasattr(table, "__arrow_c_stream__"):
             msg = f"table: expected a pyarrow Table or another Arrow table, found {type(table).__name__}"
-            raise ArgumentError(msg)
+            raise ArgumentError(msg + ("; call collect() first" if hasattr(table, "collect") else ""))
         try:
             table = pa.table(table)
-        except (TypeError, ValueError) as error:
-            msg = f"table: expected named columns, found a {type(table).__name__} without them: {error}"
+        except (TypeError, ValueError, pa.ArrowException) as error:
+            msg = (
+                f"table: expected named columns of one type each, found a {type(table).__name__} without "
+                f"them ({first_clause(error)}); select the columns of the edges, and convert their types"
+            )
             raise ArgumentError(msg) from error
     names = table.column_names
     if len(names) < 2:
@@ -92,7 +95,9 @@ def _column(table: Any, name: str) -> NDArray[Any]:
     column = decode_column(table.column(name))
     if column.null_count:
         row = column.is_null().index(pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
-        msg = f'column "{name}" has no value in row {row}'
+        msg = f'column "{name}" has no value in row {row}; drop the rows without values'
         raise ArgumentError(msg)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     values: NDArray[Any] = column.to_numpy()
     return values

@@ -10,7 +10,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
-from evener.graph.checks import check_directed, type_name
+from evener.graph.checks import check_bool, type_name
 from evener.graph.lookup import GraphIds
 from evener.graph.views import GraphViews
 
@@ -66,7 +66,7 @@ class Graph(GraphViews, GraphIds):
         validate: bool = True,
     ) -> None:
         offsets, targets, weights, ids = graph_arrays(offsets, targets, weights, ids, copied=validate)
-        self.directed = check_directed(directed)
+        self.directed = check_bool(directed, "directed")
         if validate:
             check_csr(offsets, targets, weights=weights, ids=ids)
             if not directed:
@@ -138,9 +138,9 @@ class Graph(GraphViews, GraphIds):
         n : int, optional
             The number of vertices; ids are then ``0..n-1``, and vertices without edges stay. By default,
             the vertices are the ids in `src` and `dst`.
-        self_loops : {"keep", "drop"}
+        self_loops : {"keep", "drop"}, default "keep"
             Keep or drop edges from a vertex to itself.
-        duplicates : {"keep", "drop"}
+        duplicates : {"keep", "drop"}, default "keep"
             Keep or drop repeated edges; "drop" keeps the lightest of them.
 
         Returns
@@ -155,7 +155,7 @@ class Graph(GraphViews, GraphIds):
             If the build needs more memory than is available, before it allocates.
         """
         how = {"self_loops": self_loops, "duplicates": duplicates}
-        directed = check_directed(directed)
+        directed = check_bool(directed, "directed")
         rows = csr.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)
         return cls(*rows[:2], weights=rows.weights, ids=rows.ids, directed=directed, validate=False)
 

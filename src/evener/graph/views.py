@@ -213,12 +213,10 @@ class GraphViews:
         >>> ev.Graph.from_pandas(edges).neighbors("ann").tolist()
         ['bob', 'eve']
         """
-        import pyarrow as pa
-
         if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
             msg = f"frame: expected a pandas DataFrame, found {type_name(frame)}"
             raise ArgumentError(msg)
-        return cast("type[Graph]", cls).from_arrow(pa.Table.from_pandas(frame), **columns)
+        return cast("type[Graph]", cls).from_arrow(frame, **columns)
 
     def _repr_html_(self) -> str:
         """Return a table of the sizes, for notebooks."""

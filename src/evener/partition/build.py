@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
-from evener.graph.checks import check_seed, type_name
+from evener.graph.checks import check_seed, graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.degrees import descending_degree_on_host
 from evener.partition.distributed.graph import DistributedGraph
@@ -84,10 +84,10 @@ def partition(
     gpu_memory : str or int, optional
         Memory to use on each GPU: bytes, or a size such as "20GiB". The GPU reads edges that do not fit from
         host memory. Default: all free memory.
-    directions : {"both", "out", "in"}
+    directions : {"both", "out", "in"}, default "both"
         Which edges to store. An undirected graph has one direction that serves as both. PageRank needs only
-        "in", and breadth-first search needs only "out". With "both", a GPU also keeps the first few edges of
-        long rows in host memory, for searches.
+        "in", and breadth-first search needs only "out". With "both", a GPU also keeps copies of the
+        first edges of the long rows that are in host memory, for searches.
     seed : int, default 0
         Seed of the policies that are random; at least 0.
     **reading
@@ -100,7 +100,7 @@ def partition(
 
     Notes
     -----
-    The policies are:
+    T13, G16 and S13 are papers: see Sources in ``docs/design.md``. The policies are:
 
     - "random", "high", "low": the first element gets random vertices, or those of highest or of lowest degree
       (T13 §6.2).
@@ -144,8 +144,7 @@ def partition(
         msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
         raise ArgumentError(msg)
     if not isinstance(graph, Graph | str | os.PathLike):
-        got = type_name(graph)
-        msg = f"partition: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
+        msg = f"partition: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
         raise ArgumentError(msg)
     if directions not in ("both", "out", "in"):
         msg = f'directions=: expected "both", "out" or "in", found {directions!r}'

@@ -75,14 +75,20 @@ class Plan:
     infeasible: dict[str, str]
     faster_but_unsafe: str | None = None
 
+    def __repr__(self) -> str:
+        placement = f"{', '.join(self.on)}; policy {self.policy}"
+        if self.alpha is not None:
+            placement += f", alpha {self.alpha:.3g}"
+        predicted = f"predicted {self.prediction.seconds:.3g} s for {self.unit}"
+        return f"<Plan of {self.algorithm} on {placement}; {predicted}>"
+
     def _repr_html_(self) -> str:
         """Return the predicted time and a table of the shares, for notebooks."""
         rows = [
             (share.element, f"{share.sizes.edges:,}", f"{share.sizes.vertices:,}", format_bytes(nbytes))
             for share, nbytes in zip(self.shares, self.nbytes, strict=True)
         ]
-        said = f"{self.algorithm}: predicted {self.prediction.seconds:.3g} s, policy {self.policy}"
-        return f"<p>{escape(said)}</p>{html_table(('element', 'edges', 'vertices', 'memory'), rows)}"
+        return f"<p>{escape(repr(self))}</p>{html_table(('element', 'edges', 'vertices', 'memory'), rows)}"
 
     @property
     def no_gpu_reason(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evener.elements import parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
-from evener.graph.checks import type_name
+from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.partition.estimate import GraphSizes
@@ -71,8 +71,7 @@ def make_plan(
         As in `plan`.
     """
     if not isinstance(graph, Graph):
-        got = type_name(graph)
-        msg = f"graph: expected a Graph, found {got}; make one with evener.read or Graph.from_edges"
+        msg = f"graph: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
         raise ArgumentError(msg)
     check_choices(policy, alpha)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
     from evener.programs.payload import Payload
 
-__all__ = ["check_algebra", "check_order", "random_triples"]
+__all__ = ["can_be", "check_algebra", "check_order", "random_triples"]
 
 # Random triples of payloads.
 _TRIALS = 40
+# Identities of tuples to try.
+_MAX_CANDIDATES = 10_000
 # Largest error of rounding.
 _RELATIVE_ERROR = 1e-6
+_INT64 = np.iinfo(np.int64)
 # Identities to try, by the kind of a number.
 _IDENTITIES: dict[str, tuple[float, ...]] = {
     "f": (np.inf, -np.inf, 0.0, 1.0),
-    "i": (np.iinfo(np.int64).max, np.iinfo(np.int64).min, 0, 1, -1),
+    "i": (_INT64.max, _INT64.min, 0, 1, -1),
 }
 
 
@@ -105,10 +108,11 @@ def check_order(
     with np.errstate(all="ignore"):
         for x, y, z in triples:
             first, second, third = (_text(one) for one in (x, y, z))
-            rule = f"commutative: {name}({first}, {second})"
-            _check_equal(name, join(x, y), join(y, x), rule, f"with {second} and {first}")
-            rule = f"associative on {first}, {second}, {third}: from the left it"
-            _check_equal(name, join(join(x, y), z), join(x, join(y, z)), rule, "from the right")
+            calls = f"{name}({first}, {second})", f"{name}({second}, {first})"
+            _check_equal(f"{name} is not commutative", calls, join(x, y), join(y, x))
+            broken = f"{name} is not associative on {first}, {second}, {third}"
+            calls = "from the left it", "from the right it"
+            _check_equal(broken, calls, join(join(x, y), z), join(x, join(y, z)))
     return join
 
 
@@ -120,11 +124,19 @@ def _identity(
     name: str, join: Callable[[Any, Any], Any], given: Any, sample: Sequence[Any], payload: Payload
 ) -> Any:
     if given is None:
+
+        def tried(x: Any, y: Any) -> Any:
+            """Return the result, or None for a number that `combine` does not take, such as an infinity."""
+            try:
+                return join(x, y)
+            except ArgumentError:
+                return None
+
         # Messages may be negative even if no value is.
         for values in ([*sample, *map(_negative, sample)], sample):
-            for candidate in product(*(_IDENTITIES[kind] for kind in payload.kinds)):
+            for candidate in islice(product(*_choices(tried, values, payload)), _MAX_CANDIDATES):
                 unit = _typed(candidate, payload)
-                if all(_equal(join(unit, x), x) for x in values):
+                if all(_equal(tried(unit, x), x) for x in values):
                     return _plain(unit)
         msg = f"{name} has no identity that Evener knows; give identity=, the x with {name}(x, y) == y"
         raise ArgumentError(msg)
@@ -132,7 +144,7 @@ def _identity(
     if (
         not isinstance(numbers, tuple)
         or len(numbers) != len(payload.kinds)
-        or not all(map(_holds, payload.kinds, numbers))
+        or not all(map(can_be, payload.kinds, numbers))
     ):
         expected = "a number of the type" if payload.single else f"{type_text(payload.type)}, the type"
         msg = f"identity=: expected {expected} of the messages, found {given!r}"
@@ -148,9 +160,33 @@ def _identity(
     return _plain(unit)
 
 
-def _holds(kind: str, number: Any) -> bool:
-    """Return whether a value of a payload's kind can be this number."""
-    return is_number(number) and number == number and (kind == "f" or is_integral(number))
+def _choices(
+    join: Callable[[Any, Any], Any], values: Sequence[Any], payload: Payload
+) -> list[Sequence[float]]:
+    """Return the numbers to try for each number of the identity.
+
+    These are the numbers that keep a field of all values if the other fields are equal; all numbers if none
+    does.
+    """
+    if payload.single:
+        return [_IDENTITIES[payload.kinds]]
+
+    def keeps(k: int, dtype: np.dtype[Any], number: float, x: tuple[Any, ...]) -> bool:
+        found = join((*x[:k], dtype.type(number), *x[k + 1 :]), x)
+        return isinstance(found, tuple) and _equal(found[k], x[k])
+
+    choices: list[Sequence[float]] = []
+    for k, (kind, dtype) in enumerate(zip(payload.kinds, payload.dtypes, strict=True)):
+        kept = [one for one in _IDENTITIES[kind] if all(keeps(k, dtype, one, x) for x in values)]
+        choices.append(kept or _IDENTITIES[kind])
+    return choices
+
+
+def can_be(kind: str, number: Any) -> bool:
+    """Return whether a number of a payload of this kind can be `number`, which is not NaN."""
+    if kind == "f":
+        return is_number(number) and number == number
+    return is_integral(number) and _INT64.min <= number <= _INT64.max
 
 
 def _typed(numbers: Sequence[Any], payload: Payload) -> Any:
@@ -167,10 +203,10 @@ def _negative(payload: Any) -> Any:
     return tuple(-one for one in payload) if isinstance(payload, tuple) else -payload
 
 
-def _check_equal(name: str, one: Any, other: Any, rule: str, otherwise: str) -> None:
+def _check_equal(broken: str, calls: tuple[str, str], one: Any, other: Any) -> None:
     if not _equal(one, other):
         msg = (
-            f"{name} is not {rule} is {_text(one)}, and {_text(other)} {otherwise}; the order in which "
+            f"{broken}: {calls[0]} is {_text(one)}, and {calls[1]} is {_text(other)}; the order in which "
             "values are combined is not defined"
         )
         raise ArgumentError(msg)

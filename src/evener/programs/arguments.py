@@ -114,4 +114,5 @@ def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]
             msg = f"{name}: expected integers below 2^63, found {values.max()}"
             raise ArgumentError(msg)
         values = values.astype(np.int64)
-    return np.broadcast_to(values, (graph.n,))
+    native = values.dtype.newbyteorder("=")
+    return np.broadcast_to(values.astype(native, copy=False), (graph.n,))

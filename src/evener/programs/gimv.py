@@ -40,6 +40,7 @@ from evener.programs.payload import Payload
 from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
 from evener.programs.supersteps import Run
 from evener.programs.vertex_program import columns_of, result_of
+from evener.programs.vertex_run import weights_are_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -163,8 +164,9 @@ def gimv(
 
     Notes
     -----
-    Operators see float64, or int64 if `v0` has integers. Their arithmetic follows NumPy: a division by zero
-    is infinite, and integers wrap around. The order in which messages are combined is not defined.
+    Operators see float64, or int64 if `v0` has integers. If `combine2` uses floating-point weights, `v0` must
+    have floating-point numbers too. Arithmetic follows NumPy: a division by zero is infinite, and integers
+    wrap around. The order in which messages are combined is not defined.
 
     With fields, operators see each field as float64 or int64, and `m` as the weights are. `initial` is a
     tuple, `total` is the sum over all fields, and changes are those of floating-point fields.
@@ -231,6 +233,10 @@ def _run_numbers(
     """
     first = first_values(v0, source)
     real = first.dtype.kind == "f"
+    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
+    if per_edge and weights_are_real(source) and not real:
+        msg = "v0=: expected floating-point numbers, as the weights are that combine2 uses; found integers"
+        raise ArgumentError(msg)
     negative = bool(first.min(initial=0) < 0)
     number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
@@ -240,7 +246,6 @@ def _run_numbers(
             graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
             condition=condition, progress=progress, **placement,
         )  # fmt: skip
-    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
     pg = ensure_placed(graph, spec, **placement)
     agreed = ([one.key for one in operators], condition, unit, str(first.dtype))

@@ -181,7 +181,9 @@ def _functions(operators: Operators, fields: _Fields, *, keeps_initial: bool) ->
         f"np.float64(np.{dtype}(x[{i}]))" if real else f"np.int64(x[{i}])"
         for i, (dtype, real) in enumerate(zip(fields.dtypes, fields.real, strict=True))
     ]
-    more = tuple(f"{name}_initial" for name in fields.names) if keeps_initial else ()
+    # These names are longer than those of the fields, so they differ from them.
+    joined = "_".join(fields.names)
+    more = tuple(f"{joined}_{i}" for i in range(count)) if keeps_initial else ()
     kept += [f"state[{count + i}]" for i in range(len(more))]
     combine2, _, assign, until = operators
     weight = "weight" if combine2.own[0] in combine2.reads else "1"

@@ -43,6 +43,7 @@ _MODULES = (math, cmath, np, operator)
 _FORBIDDEN = {
     "STORE_GLOBAL": "sets a global variable",
     "DELETE_GLOBAL": "deletes a global variable",
+    "STORE_ATTR": "sets an attribute",
     "RAISE_VARARGS": "raises an exception",
     "YIELD_VALUE": "is a generator",
     "IMPORT_NAME": "imports a module",
@@ -213,6 +214,7 @@ def read_operator(
     if isinstance(given, BuiltinFunctionType | np.ufunc):
         builtin = given
         given = lambda a, b: builtin(a, b)  # noqa: E731 - gives a built-in function bytecode
+        given.__code__ = given.__code__.replace(co_filename=repr(builtin), co_firstlineno=1)
     if not isinstance(given, FunctionType):
         msg = f"{name}: expected a Python function, found {type_name(given)}; write it with def or lambda"
         raise ArgumentError(msg)
@@ -299,6 +301,9 @@ def _constant(
     numbers = value if isinstance(value, tuple) else (value,)
     if all(isinstance(one, bool | int | float | np.number | np.bool_) for one in numbers):
         return value, f"{type(value).__name__}:{value!r}"
+    if value is print:  # threads of a kernel may wait for Python's lock forever
+        msg = f"{name}: prints at {_line(code, line)}; {_ADVICE}, and call it from Python to see its values"
+        raise ArgumentError(msg)
     if any(value is module for module in _MODULES):
         return value, value.__name__
     if isinstance(value, BuiltinFunctionType | np.ufunc | type):
@@ -364,5 +369,7 @@ def _compile_message(found: Operator, error: Exception) -> str:
     sentences = [line.strip() for line in text.splitlines() if line.strip()]
     skipped = ("Failed in", "During:", "File ", "There are", "- Resolution", ">>>")
     reason = next((line for line in sentences if not line.startswith(skipped)), "unsupported code")
+    if reason.endswith("found for signature:"):
+        reason += next((line.removeprefix(">>>") for line in sentences if line.startswith(">>>")), "")
     reason = re.sub(r"Unknown attribute ('\w+') of type State\(.*", r"the state has no field \1", reason)
     return f"{found.name}: cannot be compiled: {reason.rstrip('.:')}, at {_line(code, at)}; {_ADVICE}"

@@ -14,8 +14,8 @@ from evener.algorithms.arguments import graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.errors import ArgumentError, ConvergenceWarning
-from evener.graph.checks import is_integral, is_number, type_name
-from evener.programs.algebra import check_algebra
+from evener.graph.checks import type_name
+from evener.programs.algebra import can_be, check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.operators import read_operator
 from evener.programs.vertex_compilation import (
@@ -247,7 +247,7 @@ def run_program(
     if not isinstance(program, VertexProgram):
         msg = f"{spec.name}: expected a VertexProgram, found {type_name(program)}"
         raise ArgumentError(msg)
-    along = (program.along,) if isinstance(program.along, str) else tuple(program.along)
+    along = tuple(program.along) if isinstance(program.along, list | tuple) else (program.along,)
     if along != ("both",) and not (along and set(along) <= {"out", "in"}):
         msg = f'along=: expected "out", "in", "both" or a tuple of "out" and "in", found {program.along!r}'
         raise ArgumentError(msg)
@@ -334,7 +334,7 @@ def _identity(
             functions.combine.python, program.identity, message, negative=negative, name="combine"
         )
     given: Any = -1 if program.identity is None else program.identity
-    if not is_number(given) or not (message.kinds == "f" or is_integral(given)):
+    if not can_be(message.kinds, given):
         msg = f"identity=: expected a number of the type of the messages, found {given!r}"
         raise ArgumentError(msg)
     return given

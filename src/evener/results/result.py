@@ -143,7 +143,10 @@ class Result(ResultViews):
         return self._named[name]
 
     def gathered(self, name: str) -> NDArray[Any]:
-        """Return an array, with vertices as positions in ``graph.ids`` if the ids are not integers."""
+        """Return an array as the run computed it.
+
+        If the ids are not integers, vertices in the array are positions in ``graph.ids``, not ids.
+        """
         if name not in self._gathered:
             gather = self._gather.get(name)
             if gather is None:
@@ -182,7 +185,7 @@ class Result(ResultViews):
     def __array__(self, *_: object, **__: object) -> NoReturn:
         """Raise ArgumentError: NumPy and `pandas.DataFrame` would read the names instead of the arrays."""
         msg = (
-            f"expected an array, found a result with several arrays; use to_pandas(), to_arrow() or "
+            f"expected an array, found the result of {self.algorithm}; use to_pandas(), to_arrow() or "
             f"result[{next(iter(self))!r}]"
         )
         raise ArgumentError(msg)

@@ -105,6 +105,10 @@ class ResultViews:
             raise ArgumentError(msg)
         return path_to(result, vertex)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names of the arrays, which notebooks offer after ``result["``."""
+        return list(cast("Result", self))
+
     def _repr_html_(self) -> str:
         """Return a line about the run and the first rows of its table, for notebooks."""
         table = self.to_arrow().slice(0, _SHOWN)

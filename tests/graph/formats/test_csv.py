@@ -29,12 +29,14 @@ def _edges(g):
         "src, dst\n1, 2\n3 ,4\n",
         'src, dst\n1, 2\n 3, "4"\n',
         "src dst\n1 2\n3 4\n",
+        "  src    dst  note\n    1      2   x y\n".replace("x y", "x") + "    3      4  yy \n",
         "\r\n\r\nsrc;dst\r\n\r\n1;2\r\n3;4\r\n",
         '"src, of";dst;src\n5;2;1\n6;4;3\n',
         "\ufeffsep=;\r\nsrc;dst\r\n1;2\r\n3;4\r\n",
         "# of 2026\n#\n% src,dst\nsrc,dst\n1,2\n3,4\n",
         "# of the year 2026, both ends\n1,2\n3,4\n",
         "sep=,\n\n1,2\n3,4\n",
+        '"sep=^"\nsrc^dst^a, b, c\n1^2^x\n3^4^\n',
         "#;src;dst\n7;1;2\n8;3;4\n",
         "# of calls,src,dst\n7,1,2\n8,3,4\n",
     ],
@@ -97,10 +99,26 @@ def test_a_text_with_semicolons_does_not_change_the_separator(row, weight, tmp_p
     assert _edges(ev.read(tmp_path / "g.csv")) == [expected]
 
 
-def test_a_third_field_that_is_no_number_is_named_in_a_warning(tmp_path, caplog):
-    (tmp_path / "g.csv").write_text("1;2;1.234,5\n")
-    assert _edges(ev.read(tmp_path / "g.csv")) == [(1, 2)]
-    assert "the third field is not a number, but '1.234,5'" in caplog.text
+@pytest.mark.parametrize(
+    ("name", "line", "third"),
+    [
+        ("g.csv", "1;2;1.234,5", "1.234,5"),
+        ("g.csv", "1,2,2020-01-31", "2020-01-31"),
+        ("g.txt", "1 2 01/31/2020 10:00", "01/31/2020"),
+        ("g.txt", "a b 10:00", "10:00"),
+    ],
+)
+def test_a_third_field_that_is_no_number_is_named_in_a_warning(name, line, third, tmp_path, caplog):
+    (tmp_path / name).write_text(f"{line}\n{line}\n")
+    graph = ev.read(tmp_path / name)
+    assert (graph.m, graph.weights) == (2, None)
+    assert f"the third field is not a number, but {third!r}" in caplog.text
+
+
+def test_an_undirected_graph_of_gephi_is_named_in_a_warning(tmp_path, caplog):
+    (tmp_path / "g.csv").write_text("Source,Target,Type,Weight\n1,2,Undirected,5\n")
+    assert ev.read(tmp_path / "g.csv").directed
+    assert "the column Type says Undirected; give directed=False" in caplog.text
 
 
 def test_a_decimal_comma_may_be_in_the_first_field(tmp_path):
@@ -108,9 +126,17 @@ def test_a_decimal_comma_may_be_in_the_first_field(tmp_path):
     assert _edges(ev.read(tmp_path / "g.csv", columns=[1, 2, 0])) == [(1, 2, 0.5), (3, 4, 7)]
 
 
-def test_a_leading_zero_in_a_later_row(tmp_path):
-    (tmp_path / "g.csv").write_text("10001,10002\n02139,10001\n")
-    assert ev.read(tmp_path / "g.csv").ids.tolist() == ["02139", "10001", "10002"]
+@pytest.mark.parametrize("name", ["g.csv", "g.txt"])
+@pytest.mark.parametrize("heading", ["", "when,src,dst,weight\n", "src,dst,weight\n"])
+@pytest.mark.parametrize(("ids", "expected"), [("02139", ["02139", "1", "2139"]), ("2140", [1, 2139, 2140])])
+def test_a_leading_zero_in_a_late_row(ids, expected, heading, name, tmp_path, caplog):
+    """02139 and 2139 are two vertices; a weight or a time may have a leading zero."""
+    rows = ["2139,1,07"] * 30 + [f"1,{ids},07"]
+    if "when" in heading:
+        rows = [f"09:30,{row}" for row in rows]
+    (tmp_path / name).write_text(heading + "\n".join(rows))
+    assert ev.read(tmp_path / name, columns=["src", "dst"] if heading else None).ids.tolist() == expected
+    assert ("an id has leading zeros" in caplog.text) == ("02139" in expected)
 
 
 @pytest.mark.parametrize("name", ["g.csv", "heading.csv", "g.txt"])
@@ -133,6 +159,31 @@ def test_ids_with_leading_zeros_are_names(name, tmp_path):
         ("g.txt", b"ann -> bob\n", "found '->' as head; remove it"),
         ("g.txt", b"1 --> 2\n", "found '-->' as head"),
         ("g.txt", b"1;2\n", "give format='csv' for other separators"),
+        ("g.txt", b"sep=,\n1,2\n", "give format='csv' for other separators"),
+        (
+            "g.txt",
+            b"1 2\r2 3\n3 4\r4 5\n",
+            r"line 1: .*found carriage returns; convert it with tr '\\r' '\\n'",
+        ),
+        ("g.txt", b"1,234\t5,678\n", "line 1: expected tail and head with one kind of separator"),
+        (
+            "g.txt",
+            b"(0, 1)\n(1, 2)\n",
+            r"line 1: expected tail and head without brackets .* '\(0'; remove them",
+        ),
+        ("g.txt", b"[[0, 1], [1, 2]]", r"found JSON \(read it with NetworkX"),
+        ("g.txt", b"*Vertices 2\n1 a\n2 b\n*Arcs 1\n1 2\n", "found a Pajek file"),
+        ("g.csv", b'<?xml version="1.0"?>\n', "found XML, such as GraphML"),
+        ("g.txt", b"1 2 0.5\n2 3\n", "line 2: expected a weight.* found '2 3'; complete the line"),
+        ("g.txt", b"1 2 0.5\n2 3 x\n", "line 2: expected a weight.* found '2 3 x'; .* weighted=False"),
+        ("g.txt", b"a b 0.5\nb c x\n", "line 2: expected a weight.* found 'x'; .* weighted=False"),
+        ("g.csv", b"src,dst\nNA,1\n1,2\n", "line 2: expected integers .* found 'NA'"),
+        ("g.csv", b"src,dst\n1,2\n-1,2\n", "line 3: expected vertex ids from 0 up, .* strings, in quotes"),
+        (
+            "g.arrow",
+            b"\xff\xff\xff\xff\x10\0\0\0",
+            "expected an Arrow file, found a stream; use Graph.from_arrow",
+        ),
     ],
 )
 def test_text_of_another_kind_is_refused(name, content, sentence, tmp_path):

@@ -231,6 +231,8 @@ def test_names(tmp_path):
         ('"Smith, J",Doe B\nx, "y"\n', [("Smith, J", "Doe B"), ("x", "y")]),
         ('6"\t"7"\nx\t"a\tb"\n', [('6"', "7"), ("x", "a\tb")]),
         ('"ann bob"\t2\n"bob eve"\t3\n', [("ann bob", "2"), ("bob eve", "3")]),
+        ("a b\u00a0\nb\u00a0 c\n", [("a", "b\u00a0"), ("b\u00a0", "c")]),
+        ("(a) (b)\n", [("(a)", "(b)")]),
     ],
 )
 def test_names_with_digits_blanks_and_quotes(text, expected, tmp_path):
@@ -271,6 +273,7 @@ def test_a_file_with_a_header_can_be_read_after_the_suggested_fix(name, tmp_path
         ("116374117927631468606 101765416973555767821\n", 1),
         ("1 2\n1c af\n", 2),
         ("1.5 2.0\n", 1),
+        ("1 2\n-1 2\n", 2),
         ("1.0 2.0\n2.0 x\n", 2),
     ],
 )
@@ -301,6 +304,14 @@ def test_usual_column_names_are_a_heading(text, tmp_path):
         graph = ev.read(path)
         assert [(str(tail), str(head)) for tail, head in _edges(graph)] == [(a, b) for a, b, *_ in rows]
         assert (graph.weights is not None) == ("weight" in text)
+
+
+def test_column_names_that_may_be_an_edge(tmp_path, caplog):
+    (tmp_path / "g.txt").write_text("u v\nann bob\n")
+    assert _edges(ev.read(tmp_path / "g.txt")) == [("ann", "bob")]
+    assert "to read it as an edge, begin the file with '# Ids: strings'" in caplog.text
+    (tmp_path / "g.txt").write_text("# Ids: strings\nu v\nann bob\n")
+    assert _edges(ev.read(tmp_path / "g.txt")) == [("ann", "bob"), ("u", "v")]
 
 
 def test_other_column_names_are_not_read_as_an_edge(tmp_path):

@@ -28,7 +28,7 @@ from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
-from evener.graph.checks import check_seed, is_integral
+from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
 from evener.system.memory import translate_errors
@@ -105,8 +105,8 @@ def betweenness(
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
         16 sources, the timeline has a superstep for each level or for many levels. For more sources,
-        it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts the edges of the
-        reached vertices once for both cycles.
+        it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts each edge of
+        the reached vertices once, although the forward and the backward phase both read it.
 
     Raises
     ------
@@ -135,6 +135,7 @@ def betweenness(
     >>> ev.betweenness(g, normalized=False)["centrality"].tolist()
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
+    normalized = check_bool(normalized, "normalized")
     given = opened(graph, SPEC)
     chosen = sources_of(graph_of(given, "betweenness"), sources, k, seed)
     pg = ensure_placed(

@@ -28,6 +28,7 @@ from evener.algorithms.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
+from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
@@ -122,6 +123,7 @@ def bfs(
     >>> ev.bfs(g, sources=[2, 3])["distance"].tolist()
     [-1, -1, 0, 0, 1, -1]
     """
+    several = check_bool(each, "each")
     given = opened(graph, SPEC)
     goal = parse_goal(graph_of(given, "bfs"), "bfs", source, sources, target, cutoff)
     pg = ensure_placed(
@@ -131,7 +133,7 @@ def bfs(
     def search(goal: Goal) -> Result:
         return run_bfs(pg, goal, "bfs", goal.parameters, progress, checkpoint)
 
-    return search_each(goal, pg.graph, search, checkpoint) if each else search(goal)
+    return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
 
 
 def run_bfs(

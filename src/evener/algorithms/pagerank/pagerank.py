@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from evener.elements import Element
     from evener.engine.checkpoints.checkpoints import Checkpoints
@@ -65,7 +65,7 @@ def pagerank(
     max_iter: int = 100,
     personalization: Mapping[Any, float] | NDArray[np.floating[Any]] | None = None,
     weights: bool | None = None,
-    dtype: str | None = None,
+    dtype: DTypeLike | None = None,
     semantics: str = "networkx",
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
@@ -96,10 +96,10 @@ def pagerank(
         Whether a vertex divides its rank in proportion to the weights of its out-edges. A vertex whose
         out-weights sum to 0 is dangling. Default: True if the graph has weights, as in NetworkX and igraph,
         but False with ``semantics="graphalytics"``.
-    dtype : {"float32", "float64"}, optional
+    dtype : {"float32", "float64"} or dtype, optional
         Type of the ranks; sums are always float64. Default: "float32" if `tol` is 0 or the L1 change to reach
         is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
-    semantics : {"networkx", "graphalytics"}
+    semantics : {"networkx", "graphalytics"}, default "networkx"
         "graphalytics" runs exactly `max_iter` iterations and ignores `tol`.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
@@ -146,7 +146,8 @@ def pagerank(
     >>> ev.pagerank(g).top(1)[0][0]
     1
     """
-    _check(damping, tol, stop, max_iter, dtype, semantics)
+    _check(damping, tol, stop, max_iter, semantics)
+    given_dtype = None if dtype is None else _dtype_name(dtype)
     max_iter = int(max_iter)
     personalization = as_mapping(personalization)
     given = opened(graph, SPEC)
@@ -155,7 +156,7 @@ def pagerank(
     pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     n = pg.graph.n
     tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
-    dtype = rank_dtype(tolerance) if dtype is None else dtype
+    dtype = given_dtype or rank_dtype(tolerance)
     # Column blocks and strengths are part of the placement, so they are built before the run begins.
     columns = [
         column_blocks_of(partition, partition.in_, element, pg.mirrors_of(p))
@@ -333,7 +334,7 @@ def rank_dtype(tolerance: float) -> str:
     return "float64" if 0 < tolerance < _FLOAT32_TOL else "float32"
 
 
-def _check(damping: float, tol: float, stop: str, max_iter: int, dtype: str | None, semantics: str) -> None:
+def _check(damping: float, tol: float, stop: str, max_iter: int, semantics: str) -> None:
     if not is_number(damping) or not 0 <= damping <= 1:
         msg = f"damping=: expected a number from 0 to 1, found {damping!r}"
         raise ArgumentError(msg)
@@ -346,9 +347,17 @@ def _check(damping: float, tol: float, stop: str, max_iter: int, dtype: str | No
     if stop not in ("l1", "networkx"):
         msg = f'stop=: expected "l1" or "networkx", found {stop!r}'
         raise ArgumentError(msg)
-    if dtype not in (None, "float32", "float64"):
-        msg = f'dtype=: expected "float32" or "float64", found {dtype!r}'
-        raise ArgumentError(msg)
     if semantics not in ("networkx", "graphalytics"):
         msg = f'semantics=: expected "networkx" or "graphalytics", found {semantics!r}'
         raise ArgumentError(msg)
+
+
+def _dtype_name(dtype: DTypeLike) -> str:
+    try:
+        name = np.dtype(dtype).name
+    except (TypeError, ValueError):
+        name = ""
+    if name not in ("float32", "float64"):
+        msg = f'dtype=: expected "float32" or "float64", found {dtype!r}'
+        raise ArgumentError(msg)
+    return name

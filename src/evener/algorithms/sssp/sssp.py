@@ -47,7 +47,7 @@ from evener.algorithms.sssp.settle import (
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
-from evener.graph.checks import is_number
+from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
@@ -173,6 +173,7 @@ def sssp(
     ):
         msg = f"delta=: expected a number above 0 in the range of float64, found {delta!r}"
         raise ArgumentError(msg)
+    several = check_bool(each, "each")
     given = opened(graph, SPEC)
     whole = graph_of(given, "sssp")
     goal = parse_goal(whole, "sssp", source, sources, target, cutoff)
@@ -197,7 +198,7 @@ def sssp(
             as_distance=_unreached_infinite,
         )
 
-    return search_each(goal, pg.graph, search, checkpoint) if each else search(goal)
+    return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
 
 
 def _run_sssp(

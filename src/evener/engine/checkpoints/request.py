@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError
-from evener.graph.checks import check_path
+from evener.graph.checks import check_bool, check_path
 
 if TYPE_CHECKING:
     import os
@@ -69,7 +69,7 @@ class Checkpoint:
             msg = f'every=: expected a time such as "60s", or steps such as "10steps", found {every!r}'
             raise ArgumentError(msg)
         self.every = every
-        self.resume = bool(resume)
+        self.resume = check_bool(resume, "resume")
         self.command = command or f'the program with checkpoint=evener.Checkpoint("{folder}", resume=True)'
         self._seconds = None if found["seconds"] is None else float(found["seconds"])
         self._steps = int(found["steps"] or 0)

@@ -23,7 +23,7 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError
 from evener.graph.arrays import MAX_VERTICES
-from evener.graph.checks import check_file_name, check_path, type_name
+from evener.graph.checks import check_file_name, check_path, graph_remedy, type_name
 from evener.system.memory import require, translate_errors
 from evener.system.notebook import stage
 
@@ -76,7 +76,7 @@ def read(
         True requires weights, and false ignores them. The default reads weights if the file has them.
     n : int, optional
         The number of vertices, for files that do not state it; ids are then ``0..n-1``.
-    self_loops, duplicates : {"keep", "drop"}
+    self_loops, duplicates : {"keep", "drop"}, default "keep"
         Keep or drop edges from a vertex to itself, and repeated edges. The lightest repeated edge stays.
     columns : sequence of str or int, optional
         The columns of tail, head and, as a third entry, weight, for text, Parquet and Arrow. The default is
@@ -98,6 +98,13 @@ def read(
         with string ids.
     OutOfMemoryError
         If the graph needs more memory than is available, before it allocates.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> ev.read("grid:2x3")
+    <Graph: undirected, 6 vertices, 14 stored edges>
+    >>> ev.read("friends.csv", directed=False)  # doctest: +SKIP
     """
     options = _read_options(path, directed, weighted, n, self_loops, duplicates, columns)
     if _is_spec(path, format):
@@ -142,14 +149,14 @@ def read_heading(
     if _is_spec(path, format):
         from evener.graph.generators.models import recipe_of
 
-        heading = _heading_of(recipe_of(str(path)))
+        heading: Heading | None = _heading_of(recipe_of(str(path)))
     else:
         kind, source = _source_of(path, format)
         if kind.read_heading is None:
             return None
         with source.translate_errors(f"{kind.name} data"):
             heading = kind.read_heading(source)
-    return heading if 0 < heading.n <= MAX_VERTICES else None
+    return heading if heading is not None and 0 < heading.n <= MAX_VERTICES else None
 
 
 def _heading_of(recipe: Recipe) -> Heading:
@@ -229,7 +236,7 @@ def write(
         writes them with the same stem.
     format : str, optional
         Name or suffix of the format. The default is the suffix of the path.
-    ids : {"keep", "drop"}
+    ids : {"keep", "drop"}, default "keep"
         GAP, SciPy and Matrix Market files have the ids ``0..n-1``, and METIS and DIMACS files ``1..n``. For
         other ids, "keep" raises an error; "drop" numbers the vertices. A graph without ids of its own is
         numbered in any case.
@@ -240,6 +247,11 @@ def write(
         If the file cannot be written. An existing file stays unchanged.
     ArgumentError
         If the suffix or format is unknown, the format cannot store the graph, or `graph` is not a Graph.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> ev.write(ev.read("grid:2x3"), "grid.evg")  # doctest: +SKIP
     """
     from evener.graph.formats.omissions import omissions
     from evener.graph.formats.registry import format_of
@@ -247,11 +259,7 @@ def write(
 
     if not isinstance(graph, Graph):
         partitioned = isinstance(getattr(graph, "graph", None), Graph)
-        remedy = (
-            "use evener.write_partitioned, or give its .graph"
-            if partitioned
-            else "use evener.read or Graph.from_edges"
-        )
+        remedy = "use evener.write_partitioned, or give its .graph" if partitioned else graph_remedy(graph)
         raise ArgumentError(f"write: expected a Graph, found {type_name(graph)}; {remedy}")
     target = check_path(path, "write")
     if ids not in ("keep", "drop"):
@@ -292,10 +300,10 @@ def _read_options(
     """Return the checked options of `read`."""
     from evener.graph.formats.read_options import ReadOptions
 
-    if hasattr(path, "__arrow_c_stream__"):
-        msg = f"read: expected a path, found a table ({type_name(path)}); use Graph.from_arrow or from_pandas"
-        raise ArgumentError(msg)
-    check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
+    expected = "read: expected a path or a spec such as 'rmat:20'"
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"{expected}, found {type_name(path)}; {graph_remedy(path)}")
+    check_file_name(path, expected)
     for name, truth in (("directed", directed), ("weighted", weighted)):
         if not isinstance(truth, bool | None):
             raise ArgumentError(f"{name}=: expected True, False or None, found {truth!r}")
@@ -342,8 +350,9 @@ def _columns_of(columns: Any) -> tuple[str | int, ...] | None:
     """Return the option `columns` as a tuple, with its types checked."""
     if columns is None:
         return None
-    several = isinstance(columns, Iterable) and not isinstance(columns, str)
-    chosen = tuple(columns) if several else (columns,)
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ArgumentError(f"columns=: expected a list such as ['src', 'dst'], found {columns!r}")
+    chosen = tuple(columns)
     for column in chosen:
         if not isinstance(column, str) and not _is_integer(column):
             raise ArgumentError(f"columns=: expected column names or numbers, found {column!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evener.errors import FormatError
 from evener.graph.formats.columns import choose_columns, edges_from_table, schema_of, tables, width_of
 from evener.graph.formats.edges import build_graph
 from evener.graph.formats.registry import Format
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
+# First bytes of an Arrow stream.
+_STREAM = b"\xff\xff\xff\xff"
+
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of an Arrow file."""
@@ -27,6 +31,11 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
     source.check()
     with pa.memory_map(str(source.path)) as file:
+        if file.read(len(_STREAM)) == _STREAM:
+            msg = (
+                "expected an Arrow file, found a stream; use Graph.from_arrow(pyarrow.ipc.open_stream(path))"
+            )
+            raise FormatError(msg, path=source.path)
         names = pa.ipc.open_file(file).schema.names
         chosen = choose_columns(names, options, source.path)
         ipc_options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])

@@ -168,6 +168,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
                 row + first_row,
                 path,
                 first_line,
+                "; make all ids strings" + (", in quotes" if first_line else ""),
             )
     edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"))
     if metadata.get("isolated"):
@@ -234,10 +235,10 @@ def _weights(column: Any, name: str, path: Path, first_line: int | None, first_r
     return weights
 
 
-def _error_at(msg: str, row: int, path: Path, first_line: int | None) -> FormatError:
+def _error_at(msg: str, row: int, path: Path, first_line: int | None, remedy: str = "") -> FormatError:
     if first_line is None:
-        return FormatError(f"{msg} in row {row + 1}", path=path)
-    return FormatError(msg, path=path, line=first_line + row)
+        return FormatError(f"{msg} in row {row + 1}{remedy}", path=path)
+    return FormatError(msg + remedy, path=path, line=first_line + row)
 
 
 def read_metadata(schema: Any) -> dict[str, Any]:

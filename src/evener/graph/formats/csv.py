@@ -12,6 +12,7 @@ header is in quotes as well, quoted ids are integers if all of them are plain in
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import suppress
 from itertools import zip_longest
@@ -20,12 +21,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places, edges_from_table, tables
-from evener.graph.formats.csv_records import Field, Head, Record, read_columns, read_head
-from evener.graph.formats.edgelist import read_numbers, warn_unread_weights
+from evener.graph.formats.csv_records import (
+    Field,
+    Head,
+    Record,
+    has_leading_zeros,
+    read_columns,
+    read_head,
+)
+from evener.graph.formats.edgelist import read_numbers
 from evener.graph.formats.edgelist_heading import EdgeListHeading
+from evener.graph.formats.edgelist_names import warn_leading_zero, warn_unread_weights
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.ids import refuse_names
+from evener.graph.formats.number_lines import LeadingZeroError
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
@@ -40,11 +50,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
+_log = logging.getLogger("evener")
 _INTEGER = re.compile(rb"[-+]?\d+")
 # Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
 # Numbers with leading zeros, such as postal codes, are names.
 _LEADING_ZERO = re.compile(rb"[-+]?0\d")
+# Words for a missing value, which programs write between numbers.
+_MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", rb"\n", b"<na>")
 # A number with commas, for the decimal point or between thousands.
 _COMMA = re.compile(r"[-+]?[\d.]+(,\d+)+(\.\d*)?")
 _NAMES = "to read ids as names, write column names in the first line and put the ids in quotes"
@@ -67,13 +80,13 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     by_position = options.columns is not None and all(isinstance(c, int) for c in options.columns)
     integers = all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
     if bare and integers and options.columns is None and head.delimiter in b",\t ":
-        with open_text(source) as text:
+        with open_text(source) as text, suppress(LeadingZeroError):
             while text.line + 1 < first.line and text.peek() is not None:  # comments and empty lines
                 text.skip()
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
     texts = [_decode(field.text, path, first.line) for field in first.fields]
     heading = _has_heading(head.records, texts) if by_position else not bare
-    names = texts if heading else [f"f{i}" for i in range(len(texts))]
+    names = texts if heading else [str(place) for place in range(len(texts))]
     rows = head.records[heading:]
     row = rows[0].fields if rows else []
     fields = len(first.fields)
@@ -88,8 +101,19 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         places = [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
     else:
         places = choose_places(names[:fields], options, path)
+    if options.directed is None and _are_undirected(names, row):
+        _log.warning(
+            "%s: the edges are directed, but the column Type says Undirected; give directed=False", path
+        )
     shape = _Shape(head, heading, names, fields, places)
-    table, in_lines = _table_with_exact_weights(source, shape, _types_of(shape, row))
+    present = (one.fields for one in rows if not _has_missing_ids(one.fields, places))
+    types = _types_of(shape, next(present, row))
+    table, in_lines = _table_with_exact_weights(source, shape, types)
+    if "string" not in types and has_leading_zeros(source, head.delimiter):
+        named, named_in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
+        if any(map(_has_leading_zeros, named.columns[:2])):
+            warn_leading_zero(path)
+            table, in_lines = named, named_in_lines
     # A quoted heading means that the writer may quote every field.
     quoted = heading and any(field.quoted for field in first.fields) and _ids_are_quoted(shape, row)
     line = (rows[0].line if rows else 0) if in_lines else None
@@ -133,6 +157,18 @@ def _is_weight(field: Field, delimiter: bytes) -> bool:
     return not field.quoted and _NUMBER.fullmatch(text) is not None
 
 
+def _are_undirected(names: list[str], row: list[Field]) -> bool:
+    """Return whether a row of Gephi's column Type says that an edge is undirected."""
+    kinds = (field.text.lower() for name, field in zip(names, row, strict=False) if name.lower() == "type")
+    return b"undirected" in kinds
+
+
+def _has_missing_ids(row: list[Field], places: list[int]) -> bool:
+    """Return whether a row has a word for a missing value as an id."""
+    ends = [row[place] for place in places[:2] if place < len(row)]
+    return any(not end.quoted and end.text.lower() in _MISSING for end in ends)
+
+
 def _has_heading(records: list[Record], names: list[str]) -> bool:
     """Return whether the first record holds column names, for columns chosen by number.
 
@@ -171,6 +207,13 @@ def _have_leading_zeros(records: Sequence[Record], places: Sequence[int]) -> boo
     """Return whether an id in some records is a number with a leading zero."""
     ids = (record.fields[place].text for record in records for place in places if place < len(record.fields))
     return any(map(_LEADING_ZERO.match, ids))
+
+
+def _has_leading_zeros(ids: Any) -> bool:
+    """Return whether a column of strings has a number with a leading zero."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(ids, rf"^[ \t]*{_LEADING_ZERO.pattern.decode()}")).as_py())
 
 
 def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:

@@ -9,6 +9,8 @@ import re
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import PART_BYTES, require_part
@@ -20,17 +22,19 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source
 
-__all__ = ["Field", "Head", "Record", "read_columns", "read_head"]
+__all__ = ["Field", "Head", "Record", "has_leading_zeros", "read_columns", "read_head"]
 
 # Records to look at before the file is read.
 _RECORDS = 20
 # Bytes of the first read; each further read doubles the bytes.
 _HEAD_BYTES = 1 << 16
+# Bytes per step of the search for leading zeros.
+_STEP_BYTES = 1 << 17
 # Records per piece of an Arrow column.
 _PIECE = 1 << 16
 _DELIMITERS = (b",", b";", b"\t", b"|", b" ")
 # A comment before the first row, or Excel's line about the delimiter. An id such as "#tag" has no blank.
-_COMMENT = re.compile(rb"(?:[#%](?:[ \t#%][^\n]*)?|sep=.\r?)\n")
+_COMMENT = re.compile(rb"""(?:[#%](?:[ \t#%][^\n]*)?|"?sep=([^"\w])"?\r?)\n""", re.IGNORECASE)
 _QUOTED = re.compile(rb'"[^"]*"')
 _SEPARATOR = re.compile("[,;\t|]")
 # A number with a decimal comma, between semicolons.
@@ -77,8 +81,9 @@ def read_head(source: Source) -> Head:
             data += bytes(memoryview(piece)[:count])
             whole = count < more
             refuse_binary(data, source.path)
-            line = _QUOTED.sub(b"", data[_first_row(data)[0] :].lstrip(b"\r\n")).split(b"\n", 1)[0].strip()
-            delimiter = _delimiter_of(line)
+            begin, _, stated = _first_row(data)
+            line = _QUOTED.sub(b"", data[begin:].lstrip(b"\r\n")).split(b"\n", 1)[0].strip()
+            delimiter = stated or _delimiter_of(line)
             found = _first_records(data, delimiter, source.path, whole=whole)
             if whole or len(found) == _RECORDS:
                 break
@@ -144,6 +149,22 @@ def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int
         raise FormatError("expected UTF-8 text; convert the file to UTF-8", path=source.path) from error
 
 
+def has_leading_zeros(source: Source, delimiter: bytes) -> bool:
+    """Return whether a field of a CSV file begins with 0 and another digit; a text may have such a word, too.
+
+    Arrow reads 0501 as the integer 501.
+    """
+    room = np.full(_STEP_BYTES + 2, ord("\n"), np.uint8)  # the last two bytes of a step begin the next
+    with source.stream() as stream:
+        while count := stream.readinto(memoryview(room.data)[2:]):
+            before, zero, after = room[:count], room[1 : count + 1], room[2 : count + 2]
+            begins = (before < ord("-")) | (before == ord(delimiter))  # after a blank, quote, comma or plus
+            if (begins & (zero == ord("0")) & (after - np.uint8(ord("0")) <= 9)).any():
+                return True
+            room[:2] = room[count : count + 2]
+    return False
+
+
 def _first_records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> list[Record]:
     found: list[Record] = []
     for record in _records(data, delimiter, path, whole=whole):
@@ -155,40 +176,46 @@ def _first_records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) ->
 
 def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Iterator[Record]:
     """Yield the records of a text without empty lines; `whole` is false if the file goes on."""
-    end = re.escape(delimiter)
+    separator, ends = re.escape(delimiter), re.escape(delimiter)
+    margin = b""  # blanks at the begin of a line, if blanks separate fields
+    if delimiter == b" ":
+        separator, ends, margin = rb"[ \t]++(?=[^ \t\r\n])", rb" \t", rb"[ \t]*+"
     # Possessive repeats need linear time only.
     blanks = b"[" + b" \t".replace(delimiter, b"") + b"]*+"
     quoted_field = blanks + rb'"([^"]*+(?:""[^"]*+)*+)"' + blanks
-    plain_field = blanks + rb"([^" + end + rb"\r\n]*+)"
-    field = re.compile(b"(?:" + quoted_field + b"|" + plain_field + b")(" + end + rb"|\r?\n|\Z)")
-    at, line = _first_row(data)
+    plain_field = blanks + rb"([^" + ends + rb"\r\n]*+)"
+    follows = rb"(?:(" + separator + rb")|" + margin + rb"(?:\r?\n|\Z))"
+    field = re.compile(b"(?:" + quoted_field + b"|" + plain_field + b")" + follows)
+    at, line, _ = _first_row(data)
     while at < len(data):
-        start, fields, separator = at, [], delimiter
-        while separator == delimiter:
+        start, fields, more = at, [], True
+        while margin and data[at : at + 1] in (b" ", b"\t"):
+            at += 1
+        while more:
             match = field.match(data, at)
             quoted, plain = (None, b'"') if match is None else match.group(1, 2)
             if match is None or (plain is not None and plain.startswith(b'"')):
                 if whole:
                     raise FormatError(_damage(data, at), path=path, line=line)
                 return
-            separator, at = match[3], match.end()
+            more, at = match[3] is not None, match.end()
             if quoted is None:
                 fields.append(Field(plain.rstrip(b" \t"), quoted=False))
             else:
                 fields.append(Field(quoted.replace(b'""', b'"'), quoted=True))
-        if not separator and not whole:
+        if not whole and not data.endswith(b"\n", start, at):
             return
         if len(fields) > 1 or fields[0].text or fields[0].quoted:
             yield Record(fields, line, start, at)
         line += data.count(b"\n", start, at)
 
 
-def _first_row(data: bytes) -> tuple[int, int]:
-    """Return where the first row begins, and its line, after a byte-order mark and comments."""
-    at, line = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1
+def _first_row(data: bytes) -> tuple[int, int, bytes | None]:
+    """Return where the first row begins, its line, and the delimiter if a line before it states one."""
+    at, line, delimiter = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1, None
     while (comment := _COMMENT.match(data, at)) and not _has_column_names(comment[0]):
-        at, line = comment.end(), line + 1
-    return at, line
+        at, line, delimiter = comment.end(), line + 1, comment[1] or delimiter
+    return at, line, delimiter
 
 
 def _has_column_names(line: bytes) -> bool:

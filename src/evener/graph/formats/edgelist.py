@@ -1,15 +1,14 @@
 """Edge lists as text, as in SNAP, KONECT and GAP (`.el`, `.wel`): one ``tail head [weight]`` per line.
 
 Comments begin with # or %. Tabs, spaces or commas separate fields. If the ids of the first edge are no
-numbers, all ids are names: see `evener.graph.formats.name_lines`. A file that begins with usual column names
-is read as CSV. The reader interprets some comments: "Directed graph", "Undirected graph" and the number of
-edges of SNAP, and "sym" and "asym" of KONECT. `write` adds comments for vertices without edges, and for the
-types of weights and ids.
+numbers, or an id has leading zeros, all ids are names: see `evener.graph.formats.edgelist_names`. A file
+that begins with usual column names is read as CSV. The reader interprets some comments: "Directed graph",
+"Undirected graph" and the number of edges of SNAP, and "sym" and "asym" of KONECT. `write` adds comments for
+vertices without edges, and for the types of weights and ids.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 from dataclasses import replace
@@ -17,10 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, FormatError, shorten
+from evener.errors import ArgumentError, FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist_heading import EdgeListHeading, read_heading
+from evener.graph.formats.edgelist_heading import EdgeListHeading, cast_weights, read_comments
+from evener.graph.formats.edgelist_names import (
+    NAMES,
+    WEIGHT,
+    edges_of_names,
+    has_column_names,
+    warn_leading_zero,
+    warn_unread_weights,
+    warn_words_as_column_names,
+)
 from evener.graph.formats.edges import (
     Edges,
     build_graph,
@@ -30,15 +38,13 @@ from evener.graph.formats.edges import (
     write_lines,
 )
 from evener.graph.formats.file import open_compressed
-from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids, refuse_names
-from evener.graph.formats.integer_weights import first_not_representable
+from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
+from evener.graph.formats.ids import add_isolated, parse_isolated_ids, refuse_names
 from evener.graph.formats.name_lines import (
-    NUMBER,
-    Fields,
-    is_header_row,
     read_fields,
     read_fields_in_parts,
 )
+from evener.graph.formats.read_options import ReadOptions
 from evener.graph.formats.registry import Format, format_of
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
@@ -47,16 +53,14 @@ from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from evener.graph.formats.file import Source
-    from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["FORMAT", "read_numbers", "refuse_columns", "warn_unread_weights"]
+__all__ = ["FORMAT", "read_numbers", "refuse_columns"]
 
 COMMENTS = b"#%"
 
@@ -64,15 +68,10 @@ COMMENTS = b"#%"
 _MIN_EDGE_SHARE = 0.99
 
 _log = logging.getLogger("evener")
-_NUMBER = re.compile(rb"[-+]?(\d|\.\d|nan\b|inf)", re.IGNORECASE)
+# A number with commas between thousands, before a tab or a blank and another field.
+_THOUSANDS = re.compile(rb"\s*[1-9]\d{0,2}(,\d{3})+[ \t]+[^\s,]")
 # Numbers with leading zeros, such as postal codes, are names.
 _INTEGER = re.compile(rb"[-+]?(?:0|[1-9]\d*)")
-# An exponent needs a point, because "1e5" may be a name.
-_DECIMAL = re.compile(rb"[-+]?(?:0|[1-9]\d*)(\.\d*([eE][-+]?\d+)?)?")
-# Arrows between two ids.
-_ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
-_MAX_EXACT = 2.0**53
-_NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
 _ISOLATED_PER_LINE = 1000
 
 
@@ -84,15 +83,21 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     with open_text(source) as text:
         heading, numbers = _begin(text, options)
         if numbers:
-            edges = read_numbers(text, options, heading)
-            line, cut = text.line, text.cut
+            try:
+                edges = read_numbers(text, options, heading)
+            except lines.LeadingZeroError as error:
+                warn_leading_zero(error.path, error.line)
+                heading, numbers = replace(heading, strings=True), False
+            else:
+                line, cut = text.line, text.cut
     if not numbers:
         fields = read_fields(source)
         head = [column[0].as_py() for column in fields.columns] if len(fields.line) else []
-        if _has_column_names(fields, heading) and find_edge_columns([str(name) for name in head]):
+        if has_column_names(fields, heading) and find_edge_columns([str(name) for name in head]):
+            warn_words_as_column_names(source.path, head, [c[1].as_py() for c in fields.columns])
             directed = heading.directed if options.directed is None else options.directed
             return _read_table(source, replace(options, directed=directed))
-        edges = _edges_of_names(fields, source, options, heading, head)
+        edges = edges_of_names(fields, source, options, heading, head)
         line, cut = fields.last_line, fields.cut
     _check_count(source.path, line, heading, len(edges.src), cut=cut)
     return build_graph(edges, options, source.path)
@@ -103,21 +108,17 @@ def _read_table(source: Source, options: ReadOptions) -> Graph:
     return kind.read(source, options)
 
 
-def _has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
-    return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
-
-
 def _refuse_column_names(text: Text, heading: EdgeListHeading) -> None:
     """Raise if a first line has usual column names: ranks do not look at the other lines before they read."""
     names = [field.decode("utf-8", "replace") for field in lines.fields_of(text.peek() or b"")]
     if not heading.strings and find_edge_columns(names):
-        msg = f"expected an edge, found column names; convert the file with evener convert, or {_NAMES}"
+        msg = f"expected an edge, found column names; convert the file with evener convert, or {NAMES}"
         raise FormatError(msg, path=text.source.path, line=text.line + 1)
 
 
 def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
     """Return the heading, and whether the ids are integers."""
-    heading, path = read_heading(text), text.source.path
+    heading, path = read_comments(text), text.source.path
     if heading.bipartite and options.directed is None:
         msg = (
             "found a bipartite graph ('bip'), where tails and heads have separate ids; "
@@ -126,10 +127,31 @@ def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
         raise FormatError(msg, path=path, line=1)
     first = text.peek()
     fields = lines.fields_of(first) if first is not None else []
+    if first is not None and not heading.strings and _THOUSANDS.match(first):
+        msg = (
+            f"expected tail and head with one kind of separator, found {first[:60].decode()!r}; remove the "
+            "commas within numbers, or use commas only"
+        )
+        raise FormatError(msg, path=path, line=text.line + 1)
     numbers = not heading.strings and all(_INTEGER.fullmatch(f) for f in fields[:2])
     if not numbers and len(fields) < 2:
         raise FormatError(_too_few_fields(first), path=path, line=text.line + 1)
     return heading, numbers
+
+
+def read_heading(source: Source, /) -> Heading | None:
+    """Return the sizes in the comments, which state the numbers of vertices and edges, or None."""
+    source.check()
+    with open_text(source) as text:
+        stated, _ = _begin(text, ReadOptions())
+        if stated.vertices is None or stated.edges is None:
+            return None
+        weighted = text.peek() is not None and _grammar_of(text, ReadOptions()).weighted
+    weight_bytes = np.dtype(stated.weights).itemsize if stated.weights else TEXT_WEIGHT_BYTES * weighted
+    directed = stated.directed is not False
+    return Heading(
+        stated.vertices, stated.edges * (1 if directed else 2), directed, int(weight_bytes), exact=False
+    )
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
@@ -163,14 +185,21 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
         _check_count(source.path, line, heading, 0, cut=False)
         edges = EdgeIds(np.empty(0, np.uint32), np.empty(0, np.uint32), weights, path=source.path)
     else:
-        part = parse_part(world, source, grammar, line=line, offset=offset)
+        try:
+            part = parse_part(world, source, grammar, line=line, offset=offset)
+        except lines.LeadingZeroError as error:
+            if world.rank == 0:
+                warn_leading_zero(error.path, error.line)
+            refuse_compressed(source)
+            heading = replace(heading, strings=True, isolated=[str(i) for i in isolated.tolist()])
+            return _share_of_names(source, options, world, heading, line=line, offset=offset)
         found = world.allreduce(len(part.edges.src), "sum")
         _check_count(source.path, part.last_line, heading, found, cut=part.cut)
         weights = to_common_dtype(world, part.edges.weights)
         if weights is not None:
             gapless = part.line_count == len(weights)
             where = range(part.first_line, part.first_line + len(weights)) if gapless else None
-            weights = on_all_ranks(world, lambda: _cast_weights(weights, heading, source.path, where))
+            weights = on_all_ranks(world, lambda: cast_weights(weights, heading, source.path, where))
         edges = EdgeIds(part.edges.src, part.edges.dst, weights, path=source.path)
     listed = len(isolated) > 0
     edges.n = options.n if options.n is not None else None if listed else heading.n
@@ -188,7 +217,7 @@ def _share_of_names(
     own = heading if world.rank == begins else replace(heading, isolated=[])
     edges = on_all_ranks(
         world,
-        lambda: _edges_of_names(fields, source, options, own, first, begins=world.rank == begins),
+        lambda: edges_of_names(fields, source, options, own, first, begins=world.rank == begins),
     )
     found = world.allreduce(len(edges.src), "sum")
     _check_count(source.path, fields.last_line, heading, found, cut=fields.cut)
@@ -202,15 +231,7 @@ def _share_of_names(
     return EdgeShare(share, directed, not directed, options.self_loops, options.duplicates)
 
 
-def warn_unread_weights(path: Path, third: bytes) -> None:
-    """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
-    value = shorten(third.decode("utf-8", "replace"), 60)
-    _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
-
-
-def read_numbers(
-    text: Text, options: ReadOptions, heading: EdgeListHeading, *, remedy: str = _NAMES
-) -> Edges:
+def read_numbers(text: Text, options: ReadOptions, heading: EdgeListHeading, *, remedy: str = NAMES) -> Edges:
     """Return the edges in the rest of a text, with integer ids; `remedy` ends the error for other ids."""
     first = text.peek()
     if first is None:
@@ -224,7 +245,7 @@ def read_numbers(
             # If each line is an edge, the row gives the line number.
             gapless = text.line - before == len(edges.weights)
             where = range(before + 1, text.line + 1) if gapless else None
-            edges.weights = _cast_weights(edges.weights, heading, text.source.path, where)
+            edges.weights = cast_weights(edges.weights, heading, text.source.path, where)
     edges.directed = heading.directed
     edges.n = heading.n
     if heading.isolated:
@@ -232,7 +253,7 @@ def read_numbers(
     return edges
 
 
-def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = _NAMES) -> lines.Grammar:
+def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = NAMES) -> lines.Grammar:
     """Return the syntax of the lines, given the first line of an edge."""
     first = text.peek()
     fields = lines.fields_of(first or b"")
@@ -240,25 +261,14 @@ def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = _NAMES) -> li
         raise FormatError(_too_few_fields(first), path=text.source.path, line=text.line + 1)
     weighted = options.weighted
     if weighted is None:
-        weighted = len(fields) > 2 and _NUMBER.match(fields[2]) is not None
+        weighted = len(fields) > 2 and WEIGHT.match(fields[2]) is not None
         if len(fields) > 2 and fields[2] and not weighted:
             warn_unread_weights(text.source.path, fields[2])
     if weighted and len(fields) < 3:
         msg = f"expected three fields because of weighted=True, found {len(fields)}"
         raise FormatError(msg, path=text.source.path, line=text.line + 1)
     max_id = None if options.n is None else max(options.n - 1, 0)
-    return lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy)
-
-
-def _cast_weights(weights: Any, heading: EdgeListHeading, path: Path, where: Sequence[int] | None) -> Any:
-    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them."""
-    if heading.weights is None:
-        return weights
-    if (wrong := first_not_representable(weights, heading.weights)) is not None:
-        edge = f" for edge {wrong + 1}" if where is None else ""
-        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}{edge}; correct one"
-        raise FormatError(msg, path=path, line=None if where is None else int(where[wrong]))
-    return weights.astype(heading.weights)
+    return lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy, zeros=False)
 
 
 def refuse_columns(options: ReadOptions, what: str) -> None:
@@ -270,7 +280,8 @@ def refuse_columns(options: ReadOptions, what: str) -> None:
 
 def _too_few_fields(line: bytes | None) -> str:
     found = "nothing" if line is None else repr(line[:60].decode("utf-8", "replace").strip())
-    remedy = "; give format='csv' for other separators" if line and (b";" in line or b"|" in line) else ""
+    other = line is not None and re.search(rb'[;|]|^"?sep=', line)
+    remedy = "; give format='csv' for other separators" if other else ""
     return f"expected tail and head with a tab, space or comma between them, found {found}{remedy}"
 
 
@@ -283,89 +294,6 @@ def _check_count(path: Path, line: int, heading: EdgeListHeading, found: int, *,
             "remove a wrong comment"
         )
         raise FormatError(msg, path=path, line=line)
-
-
-def _edges_of_names(
-    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, head: list[str], *,
-    begins: bool = True,
-) -> Edges:  # fmt: skip
-    """Return the edges of a list with string ids, or with integer ids that have a point.
-
-    `head` has the fields of the first line of the file, which is in `fields` if `begins` is true.
-    """
-    import pyarrow as pa
-
-    columns, line = fields.columns, fields.line
-    ends, count = columns[:2], len(columns)
-    if begins and _has_column_names(fields, heading):
-        first = [end[0].as_py() for end in ends]
-        if any(map(NUMBER.fullmatch, first)):
-            msg = f"expected two integer vertex ids, as in the next line, found {' '.join(first)!r}; {_NAMES}"
-        else:
-            msg = "expected an edge, found column names; begin the line with #, or give columns="
-        raise FormatError(msg, path=source.path, line=int(line[0]))
-    if begins and count > 2 and _ARROW.fullmatch(head[1]):
-        msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
-        raise FormatError(msg, path=source.path, line=int(line[0]))
-    weights = None
-    third = head[2].encode() if len(head) > 2 else b""
-    if begins and third and options.weighted is None and not _NUMBER.match(third):
-        warn_unread_weights(source.path, third)
-    if options.weighted or (options.weighted is None and _NUMBER.match(third)):
-        if count < 3:
-            raise FormatError("expected weights, but the lines have two fields", path=source.path)
-        weights = _parse_weights(columns[2], line, source.path, heading)
-    if not heading.strings and head and all(_DECIMAL.fullmatch(end.encode()) for end in head[:2]):
-        src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
-        edges = Edges(src, dst, weights, heading.directed, heading.n)
-        if heading.isolated:
-            add_isolated(edges, parse_isolated_ids(heading.isolated, source.path))
-        return edges
-    extra = pa.chunked_array([heading.isolated], pa.string())
-    (src, dst, _), ids = number_strings([*ends, extra], source.path)
-    return Edges(src, dst, weights, heading.directed, ids=ids)
-
-
-def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:
-    """Return ids with a point, as `numpy.savetxt` writes them, as integers."""
-    import pyarrow.compute as pc
-
-    wrong = _first_mismatch(column, rf"^(?:{_DECIMAL.pattern.decode()})$")
-    if wrong < 0:
-        ids = pc.utf8_ltrim(column, "+").cast("float64").to_numpy()
-        whole = (ids >= 0) & (ids < _MAX_EXACT) & (ids == np.floor(ids))
-        if whole.all():
-            return ids.astype(np.int64)
-        wrong = int((~whole).argmax())
-    msg = f"expected two integer vertex ids from 0 to 2^53, found {column[wrong].as_py()!r}"
-    raise FormatError(f"{msg}; {_NAMES}", path=path, line=int(line[wrong]))
-
-
-def _first_mismatch(column: Any, pattern: str) -> int:
-    """Return the row of the first string that does not match a pattern, or -1."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return int(pc.index(pc.match_substring_regex(column, pattern), pa.scalar(False)).as_py())  # noqa: FBT003 - the value sought
-
-
-def _parse_weights(column: Any, line: Any, path: Path, heading: EdgeListHeading) -> Any:
-    import pyarrow as pa
-
-    try:
-        weights = column.cast(pa.float64()).to_numpy()
-    except pa.ArrowInvalid as error:
-        if (wrong := _first_mismatch(column, f"^(?i:{_NUMBER.pattern.decode()})")) >= 0:
-            msg = f"expected a weight as third field, found {column[wrong].as_py()!r}"
-            raise FormatError(msg, path=path, line=int(line[wrong])) from error
-        raise FormatError(f"expected numbers as weights: {error}", path=path) from error
-    if len(infinite := np.flatnonzero(~np.isfinite(weights))):
-        msg = f"expected a weight, a finite number, as third field, found {weights[infinite[0]]}"
-        raise FormatError(msg, path=path, line=int(line[infinite[0]]))
-    if heading.weights is not None and "int" in heading.weights and (np.abs(weights) >= 2**53).any():
-        with contextlib.suppress(pa.ArrowInvalid):  # parse again without rounding to floats
-            weights = column.cast(heading.weights).to_numpy()
-    return _cast_weights(weights, heading, path, line)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
@@ -393,5 +321,10 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
 
 
 FORMAT = Format(
-    "edge list", (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"), read, write, read_share=read_share
+    "edge list",
+    (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel"),
+    read,
+    write,
+    read_share=read_share,
+    read_heading=read_heading,
 )

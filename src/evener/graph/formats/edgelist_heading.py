@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
+from evener.graph.formats.integer_weights import first_not_representable
 from evener.system import memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from evener.graph.formats.text_stream import Text
 
-__all__ = ["EdgeListHeading", "read_heading"]
+__all__ = ["EdgeListHeading", "cast_weights", "read_comments"]
 
 # Bytes of comments between two checks of the memory, and bytes of memory per byte of listed ids.
 _CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
@@ -25,6 +29,7 @@ class EdgeListHeading:
 
     directed: bool | None = None
     bipartite: bool = False
+    vertices: int | None = None
     edges: int | None = None
     n: int | None = None
     weights: str | None = None
@@ -38,6 +43,8 @@ class EdgeListHeading:
         elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
             self.directed = word[1] != "sym"
             self.bipartite = word[1] == "bip"
+        if count := re.search(r"\bNodes:\s*(\d{1,18})\b", line):
+            self.vertices = int(count[1])
         if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
             self.edges = int(count[1])
         if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
@@ -50,7 +57,7 @@ class EdgeListHeading:
             self.isolated += line.removeprefix("# Without edges: ").split()
 
 
-def read_heading(text: Text) -> EdgeListHeading:
+def read_comments(text: Text) -> EdgeListHeading:
     """Return the properties in the comments, and skip them."""
     heading, checked = EdgeListHeading(), text.offset
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
@@ -63,3 +70,14 @@ def read_heading(text: Text) -> EdgeListHeading:
             checked = text.offset
             memory.require(_LISTED_BYTES * _CHECK_BYTES, f"the ids in the comments of {text.source.path}")
     return heading
+
+
+def cast_weights(weights: Any, heading: EdgeListHeading, path: Path, where: Sequence[int] | None) -> Any:
+    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them."""
+    if heading.weights is None:
+        return weights
+    if (wrong := first_not_representable(weights, heading.weights)) is not None:
+        edge = f" for edge {wrong + 1}" if where is None else ""
+        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}{edge}; correct one"
+        raise FormatError(msg, path=path, line=None if where is None else int(where[wrong]))
+    return weights.astype(heading.weights)

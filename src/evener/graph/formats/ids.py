@@ -95,7 +95,9 @@ def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
     FormatError
         If an id is not an integer from 0 to 2^63 - 1.
     """
-    invalid = next((i for i in given if not re.fullmatch(r"[0-9]{1,19}", str(i)) or int(i) >= 1 << 63), None)
+    invalid = next(
+        (i for i in given if not re.fullmatch(r"0|[1-9][0-9]{0,18}", str(i)) or int(i) >= 1 << 63), None
+    )
     if invalid is not None:
         msg = f"expected integer ids of vertices without edges, found {invalid!r}"
         raise FormatError(msg, path=path)

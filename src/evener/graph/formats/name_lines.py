@@ -285,7 +285,7 @@ def _read_lines(source: Source) -> tuple[Any, NDArray[np.intp], int, bool]:
                     line = text.line + 1 + list(valid).index(False)
                     msg = "expected lines of UTF-8 text; convert the file to UTF-8"
                     raise FormatError(msg, path=source.path, line=line) from error
-                trimmed = pc.utf8_trim_whitespace(lines)
+                trimmed = pc.ascii_trim_whitespace(lines)  # another blank at an end is a part of a name
                 ignored = pc.or_(pc.starts_with(trimmed, "#"), pc.starts_with(trimmed, "%"))
                 is_row = pc.invert(pc.or_(pc.equal(trimmed, ""), ignored))
                 kept.append(trimmed.filter(is_row))

@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.text_stream import Chunk, Text
 
-__all__ = ["Grammar", "fields_of", "parse"]
+__all__ = ["Grammar", "LeadingZeroError", "fields_of", "parse"]
 
 _MAX_UINT32 = np.iinfo(np.uint32).max
 _MAX_INT64 = np.iinfo(np.int64).max
+# No id begins with this digit.
+_NO_DIGIT = 10
 _BETWEEN = re.compile(rb"[ \t]*,[ \t]*|[ \t]+")
+
+
+class LeadingZeroError(FormatError):
+    """An id begins with a zero that a number does not need, so that ids may be names."""
 
 
 class Grammar(NamedTuple):
@@ -40,7 +46,9 @@ class Grammar(NamedTuple):
     min_id, max_id : int
         Smallest and largest vertex id. The default `max_id` is 2^63 - 1.
     remedy : str
-        Advice for an id that is no integer, or is 2^63 or more.
+        Advice for an id that is no integer from 0 to 2^63 - 1.
+    zeros : bool
+        True if an id may have leading zeros, as in 007.
     """
 
     comments: bytes
@@ -50,6 +58,7 @@ class Grammar(NamedTuple):
     min_id: int = 0
     max_id: int | None = None
     remedy: str = ""
+    zeros: bool = True
 
 
 def fields_of(line: bytes) -> list[bytes]:
@@ -77,7 +86,8 @@ def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges
     Raises
     ------
     FormatError
-        If a line does not match the grammar. The error has the line number.
+        If a line does not match the grammar. The error has the line number. `LeadingZeroError` if an id has
+        leading zeros against the grammar.
     OutOfMemoryError
         If the edges need more memory than is available.
     """
@@ -134,6 +144,7 @@ class _Rows:
             self._grammar.fields,
             np.uint64(self._grammar.min_id),
             np.uint64(self._max_id),
+            np.uint64(_NO_DIGIT if self._grammar.zeros else 0),
             edge_counts,
             faults,
             fractional,
@@ -249,17 +260,23 @@ class _Rows:
             kernel.NOT_INTEGER: f"two integer vertex ids {id_range}, found",
             kernel.NOT_NUMBER: "a weight, a finite number, as third field, found",
             kernel.WRONG_FIELDS: f"{grammar.fields} fields, as in the first line, found",
+            kernel.LEADING_ZERO: "vertex ids without leading zeros, found",
             kernel.NO_PREFIX: f"a line that begins with {grammar.prefix.decode()!r}, found",
         }[kind]
         if max_id < grammar.min_id:
             expected = "no edges, because the heading says 0 vertices, found"
         msg = f"expected {expected} {line_text}"
-        name = kind == kernel.NOT_INTEGER or (kind == kernel.TOO_LARGE and grammar.max_id is None)
+        too_far = kind in (kernel.NEGATIVE, kernel.TOO_LARGE) and grammar.max_id is None
+        name = kind == kernel.NOT_INTEGER or too_far
         if name and grammar.remedy:
             msg += f"; {grammar.remedy}"
+        if kind == kernel.NOT_NUMBER and grammar.remedy:
+            whole = len(fields_of(line_bytes)) == grammar.fields
+            msg += "; correct it, or read with weighted=False" if whole else "; complete the line"
         if self._text.cut and end + 1 == chunk.stop:
             msg += "; the file ends within this line, so download it again"
-        raise FormatError(msg, path=self._text.source.path, line=line + 1)
+        error = LeadingZeroError if kind == kernel.LEADING_ZERO else FormatError
+        raise error(msg, path=self._text.source.path, line=line + 1)
 
 
 def _values(words: NDArray[np.bytes_], characters: NDArray[np.uint8], chunk: Chunk) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from evener.graph.formats.columns import (
     width_of,
 )
 from evener.graph.formats.edges import build_graph
+from evener.graph.formats.heading import Heading
 from evener.graph.formats.ids import parse_isolated_ids
 from evener.graph.formats.registry import Format
 from evener.graph.share import EdgeIds, EdgeShare
@@ -49,6 +50,19 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         table = file.read(columns=chosen).select(chosen)
         table.validate(full=True)  # checks that strings are UTF-8
     return build_graph(edges_from_table(table, source.path), options, source.path)
+
+
+def read_heading(source: Source, /) -> Heading | None:
+    """Return the sizes in the metadata, or None if another program wrote the file."""
+    source.check()
+    with open_parquet(source) as file:
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+    stated = read_metadata(schema)
+    if "n" not in stated or "directed" not in stated or schema.names[:2] != ["src", "dst"]:
+        return None
+    directed = stated["directed"]
+    weight_bytes = sum(width_of(field.type) for field in schema if field.name == "weight")
+    return Heading(stated["n"], rows * (1 if directed else 2), directed, weight_bytes, exact=directed)
 
 
 def open_parquet(source: Source, *, buffer_bytes: int = 0) -> Any:
@@ -174,4 +188,12 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
             writer.write_table(table)
 
 
-FORMAT = Format("Parquet", (".parquet", ".pq"), read, write, compressed=False, read_share=read_share)
+FORMAT = Format(
+    "Parquet",
+    (".parquet", ".pq"),
+    read,
+    write,
+    compressed=False,
+    read_share=read_share,
+    read_heading=read_heading,
+)

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["COMPRESSIONS", "Format", "all_formats", "format_of"]
 
 # Libraries for formats that Evener does not have.
-_OTHER_LIBRARIES = dict.fromkeys((".dot", ".gexf", ".gml", ".graphml", ".net"), "NetworkX") | dict.fromkeys(
-    (".json", ".jsonl", ".ndjson", ".ods", ".orc", ".pkl", ".xls", ".xlsx", ".xml"), "pandas"
-)
+_OTHER_LIBRARIES = dict.fromkeys(
+    (".adjlist", ".dot", ".gexf", ".gml", ".graphml", ".net"), "NetworkX"
+) | dict.fromkeys((".json", ".jsonl", ".ndjson", ".ods", ".orc", ".pkl", ".xls", ".xlsx", ".xml"), "pandas")
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
 
@@ -39,9 +39,9 @@ class Reader(Protocol):
 
 
 class HeadingReader(Protocol):
-    """Function that reads the sizes of a graph from the heading of a file."""
+    """Function that reads the sizes of a graph from the heading of a file; None if it does not state them."""
 
-    def __call__(self, source: Source, /) -> Heading: ...
+    def __call__(self, source: Source, /) -> Heading | None: ...
 
 
 class ShareReader(Protocol):

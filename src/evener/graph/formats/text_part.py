@@ -175,7 +175,7 @@ def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: in
         error = own
     for found, lines_of_rank in world.allgather((error, count)):
         if isinstance(found, FormatError) and found.line is not None:
-            raise FormatError(found.reason, path=found.path, line=line + found.line)
+            raise type(found)(found.reason, path=found.path, line=line + found.line)
         if found is not None:
             raise found
         line += lines_of_rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -29,6 +30,10 @@ CHUNK_BYTES, MIN_CHUNK_BYTES = 1 << 25, 1 << 22
 MAX_LINE_BYTES = 1 << 20
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_CARRIAGE_RETURNS = (
+    "expected lines that end with newlines, found carriage returns; convert it with tr '\\r' '\\n'"
+)
+_CONVERT = "read it with NetworkX, and use Graph.from_networkx"
 _SIGNATURES = {
     b"\x1f\x8b": "gzip data (rename it to .gz)",
     b"\x28\xb5\x2f\xfd": "zstd data (rename it to .zst)",
@@ -39,6 +44,13 @@ _SIGNATURES = {
     b"\x93NUMPY": "a NumPy array",
     b"\xff\xfe": "UTF-16 text (save it as UTF-8)",
     b"\xfe\xff": "UTF-16 text (save it as UTF-8)",
+    b"<?xml": f"XML, such as GraphML ({_CONVERT})",
+    b"<graphml": f"GraphML ({_CONVERT})",
+    b"graph [": f"GML ({_CONVERT})",
+    b"*Vertices": f"a Pajek file ({_CONVERT})",
+    b"*vertices": f"a Pajek file ({_CONVERT})",
+    b"[[": f"JSON ({_CONVERT})",
+    b'{"': f"JSON ({_CONVERT})",
 }
 
 
@@ -181,17 +193,20 @@ class Text:
 
     def _refuse_binary(self) -> None:
         text, start, stop = self._chunk
-        refuse_binary(bytes(memoryview(text)[start : min(stop, start + (1 << 16))]), self.source.path)
+        head = bytes(memoryview(text)[start : min(stop, start + (1 << 16))])
+        refuse_binary(head, self.source.path)
+        if within := re.search(rb"\r+[^\r\n]", head):
+            line = head.count(b"\n", 0, within.start()) + 1
+            raise FormatError(_CARRIAGE_RETURNS, path=self.source.path, line=line)
 
 
 def refuse_binary(head: bytes, path: Path) -> None:
     """Raise `FormatError` if the first bytes of a file are no text."""
     kind = next((kind for mark, kind in _SIGNATURES.items() if head.startswith(mark)), None)
     if kind or b"\0" in head:
-        raise FormatError(f"expected text, found {kind or 'binary data'}", path=path)
+        raise FormatError(f"expected lines of text, found {kind or 'binary data'}", path=path)
     if b"\r" in (text := head.strip()) and b"\n" not in text:
-        msg = "expected lines that end with newlines, found carriage returns; convert it with tr '\\r' '\\n'"
-        raise FormatError(msg, path=path, line=1)
+        raise FormatError(_CARRIAGE_RETURNS, path=path, line=1)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from evener.kernels.cpu.jit import CACHE, inline_step, parallel
 
 __all__ = [
     "KEPT_BYTES",
+    "LEADING_ZERO",
     "LONG_TEXT",
     "NEGATIVE",
     "NOT_INTEGER",
@@ -33,6 +34,7 @@ __all__ = [
 
 # Errors of a line.
 NEGATIVE, NOT_INTEGER, TOO_SMALL, TOO_LARGE, NOT_NUMBER, WRONG_FIELDS, NO_PREFIX = 1, 2, 3, 4, 5, 6, 7
+LEADING_ZERO = 8
 
 # Bytes of a weight for Python to parse, if the fast path is not exact.
 KEPT_BYTES = 64
@@ -82,11 +84,13 @@ def _skip_separator(text, at):
 
 
 @inline_step
-def _read_integer(text, at, min_id, max_id):
+def _read_integer(text, at, min_id, max_id, unfit):
     """Read an unsigned integer; return its value, its end, and an error kind or 0."""
     value = np.uint64(0)
     begin = at
     digit = np.uint64(text[at]) - _ZERO
+    if digit == unfit and np.uint64(text[at + _ONE]) - _ZERO <= _NINE:
+        return value, at, LEADING_ZERO
     while digit <= _NINE:
         value = value * _TEN + digit
         at += _ONE
@@ -173,7 +177,7 @@ def _read_weight(text, at, row, base, weights, kept_text):
 
 @inline_step
 def _parse_lines(
-    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, fields, min_id, max_id
+    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, fields, min_id, max_id, unfit
 ):
     """Parse a part; return its edges, an error kind or 0, its line, and whether a weight has a fraction."""
     begin = row
@@ -194,9 +198,9 @@ def _parse_lines(
                 if text[at] != prefix:
                     return row - begin, NO_PREFIX, line, fractional
                 at = _skip_blanks(text, at + _ONE)
-            tail, at, fault = _read_integer(text, at, min_id, max_id)
+            tail, at, fault = _read_integer(text, at, min_id, max_id, unfit)
             if fault == 0:
-                head, at, fault = _read_integer(text, _skip_separator(text, at), min_id, max_id)
+                head, at, fault = _read_integer(text, _skip_separator(text, at), min_id, max_id, unfit)
                 src[row] = tail
                 dst[row] = head
             seen = 2
@@ -253,6 +257,7 @@ def parse(
     fields,
     min_id,
     max_id,
+    unfit,
     edge_counts,
     faults,
     fractional,
@@ -261,13 +266,14 @@ def parse(
 
     `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
     of each edge, or 0. `fields` is the number of fields per line. `min_id` and `max_id` (uint64) bound the
-    ids. If `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight
-    becomes NaN and its text goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
+    ids. No id of several digits may begin with the digit `unfit` (uint64); 10 permits all. If `weights` is
+    empty, the kernel skips a third field. If the fast path is not exact, the weight becomes NaN and its text
+    goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
     """
     for part in prange(len(first)):
         edges, fault, line, point = _parse_lines(
             text, bounds[part], bounds[part + 1], first[part], first[0], src, dst, weights, kept_text,
-            comments, prefix, fields, min_id, max_id,
+            comments, prefix, fields, min_id, max_id, unfit,
         )  # fmt: skip
         edge_counts[part] = edges
         faults[part, 0] = fault

@@ -196,7 +196,11 @@ def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str])
             msg = f"map: expected values= for the parameter {used[0]}, found none"
             raise ArgumentError(msg)
         return np.zeros(1)
-    found = np.asarray(values)
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        msg = f"values=: expected a number or an array of numbers: {error}"
+        raise ArgumentError(msg) from error
     if found.dtype.kind not in "biuf" or found.dtype.itemsize > 8:
         kind = f"{found.dtype} in {type_name(values)}"
         msg = f"values=: expected integers or floating-point numbers, found {kind}"

@@ -1,0 +1,162 @@
+"""Edges of an edge list with string ids, or with integer ids that have a point."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import FormatError, first_clause, shorten
+from evener.graph.formats.edgelist_heading import cast_weights
+from evener.graph.formats.edges import Edges
+from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
+from evener.graph.formats.name_lines import NUMBER, is_header_row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evener.graph.formats.edgelist_heading import EdgeListHeading
+    from evener.graph.formats.file import Source
+    from evener.graph.formats.name_lines import Fields
+    from evener.graph.formats.read_options import ReadOptions
+
+__all__ = [
+    "NAMES",
+    "WEIGHT",
+    "edges_of_names",
+    "has_column_names",
+    "warn_leading_zero",
+    "warn_unread_weights",
+]
+
+# Advice for ids that are no integers.
+NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
+# The begin of a third field that is a weight and no date or time.
+WEIGHT = re.compile(rb"[-+]?(\d(?!\d*[-/:]\d)|\.\d|nan\b|inf)", re.IGNORECASE)
+# An exponent needs a point, because "1e5" may be a name.
+_DECIMAL = re.compile(rb"[-+]?(?:0|[1-9]\d*)(\.\d*([eE][-+]?\d+)?)?")
+# Column names that may be vertices as well.
+_WORDS = (["u", "v"], ["from", "to"], ["start", "end"], ["tail", "head"])
+# A bracket without its partner in the field, as in the tail of "(0, 1)".
+_BRACKET = re.compile(r"\([^)]*|\[[^]]*|\{[^}]*")
+# Arrows between two ids.
+_ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
+_MAX_EXACT = 2.0**53
+
+_log = logging.getLogger("evener")
+
+
+def warn_words_as_column_names(path: Path, head: list[str], below: list[str]) -> None:
+    """Warn that the first line of a list of names is a heading, if it may be an edge as well."""
+    if [word.lower() for word in head] in _WORDS and not all(map(NUMBER.fullmatch, below)):
+        msg = "%s: the first line, %r, is read as column names; to read it as an edge, begin the file with %r"
+        _log.warning(msg, path, " ".join(head), "# Ids: strings")
+
+
+def warn_leading_zero(path: str | Path | None, line: int | None = None) -> None:
+    """Warn that an id with leading zeros makes all ids strings."""
+    where = path if line is None else f"{path}, line {line}"
+    msg = "%s: all ids are strings, because an id has leading zeros; remove the zeros to read integers"
+    _log.warning(msg, where)
+
+
+def warn_unread_weights(path: Path, third: bytes) -> None:
+    """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
+    value = shorten(third.decode("utf-8", "replace"), 60)
+    _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
+
+
+def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
+    """Return whether the first line has column names."""
+    return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
+
+
+def edges_of_names(
+    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, head: list[str], *,
+    begins: bool = True,
+) -> Edges:  # fmt: skip
+    """Return the edges of a list with string ids, or with integer ids that have a point.
+
+    `head` has the fields of the first line of the file, which is in `fields` if `begins` is true.
+    """
+    import pyarrow as pa
+
+    columns, line = fields.columns, fields.line
+    ends, count = columns[:2], len(columns)
+    if begins and has_column_names(fields, heading):
+        first = [end[0].as_py() for end in ends]
+        if any(map(NUMBER.fullmatch, first)):
+            msg = f"expected two integer vertex ids, as in the next line, found {' '.join(first)!r}; {NAMES}"
+        else:
+            msg = "expected an edge, found column names; begin the line with #, or give columns="
+        raise FormatError(msg, path=source.path, line=int(line[0]))
+    if begins and count > 2 and _ARROW.fullmatch(head[1]):
+        msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
+        raise FormatError(msg, path=source.path, line=int(line[0]))
+    if begins and not heading.strings and _BRACKET.fullmatch(head[0]):
+        msg = (
+            f"expected tail and head without brackets around them, found {head[0]!r}; remove them, or {NAMES}"
+        )
+        raise FormatError(msg, path=source.path, line=int(line[0]))
+    weights = None
+    third = head[2].encode() if len(head) > 2 else b""
+    if begins and third and options.weighted is None and not WEIGHT.match(third):
+        warn_unread_weights(source.path, third)
+    if options.weighted or (options.weighted is None and WEIGHT.match(third)):
+        if count < 3:
+            raise FormatError("expected weights, but the lines have two fields", path=source.path)
+        weights = _parse_weights(columns[2], line, source.path, heading)
+    if not heading.strings and head and all(_DECIMAL.fullmatch(end.encode()) for end in head[:2]):
+        src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
+        edges = Edges(src, dst, weights, heading.directed, heading.n)
+        if heading.isolated:
+            add_isolated(edges, parse_isolated_ids(heading.isolated, source.path))
+        return edges
+    extra = pa.chunked_array([heading.isolated], pa.string())
+    (src, dst, _), ids = number_strings([*ends, extra], source.path)
+    return Edges(src, dst, weights, heading.directed, ids=ids)
+
+
+def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:
+    """Return ids with a point, as `numpy.savetxt` writes them, as integers."""
+    import pyarrow.compute as pc
+
+    wrong = _first_mismatch(column, rf"^(?:{_DECIMAL.pattern.decode()})$")
+    if wrong < 0:
+        ids = pc.utf8_ltrim(column, "+").cast("float64").to_numpy()
+        whole = (ids >= 0) & (ids < _MAX_EXACT) & (ids == np.floor(ids))
+        if whole.all():
+            return ids.astype(np.int64)
+        wrong = int((~whole).argmax())
+    msg = f"expected two integer vertex ids from 0 to 2^53, found {column[wrong].as_py()!r}"
+    raise FormatError(f"{msg}; {NAMES}", path=path, line=int(line[wrong]))
+
+
+def _first_mismatch(column: Any, pattern: str) -> int:
+    """Return the row of the first string that does not match a pattern, or -1."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return int(pc.index(pc.match_substring_regex(column, pattern), pa.scalar(False)).as_py())  # noqa: FBT003 - the value sought
+
+
+def _parse_weights(column: Any, line: Any, path: Path, heading: EdgeListHeading) -> Any:
+    import pyarrow as pa
+
+    try:
+        weights = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid as error:
+        wrong = _first_mismatch(column, f"^(?i:{NUMBER.pattern})$")
+        found = f"found {column[wrong].as_py()!r}" if wrong >= 0 else first_clause(error)
+        msg = f"expected a weight as third field, {found}; correct it, or read with weighted=False"
+        raise FormatError(msg, path=path, line=int(line[wrong]) if wrong >= 0 else None) from error
+    if len(infinite := np.flatnonzero(~np.isfinite(weights))):
+        msg = f"expected a weight, a finite number, as third field, found {weights[infinite[0]]}"
+        raise FormatError(msg, path=path, line=int(line[infinite[0]]))
+    if heading.weights is not None and "int" in heading.weights and (np.abs(weights) >= 2**53).any():
+        with contextlib.suppress(pa.ArrowInvalid):  # parse again without rounding to floats
+            weights = column.cast(heading.weights).to_numpy()
+    return cast_weights(weights, heading, path, line)

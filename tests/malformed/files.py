@@ -217,7 +217,7 @@ CASES = [
         None,
         {"columns": ["a", "z"]},
     ),
-    Case("CSV, a number", make.file("c.csv", "0,1\n"), ARGUMENT, ("two columns",), None, {"columns": 5}),
+    Case("CSV, a number", make.file("c.csv", "0,1\n"), ARGUMENT, ("expected a list",), None, {"columns": 5}),
     Case(
         "CSV, no name",
         make.file("c.csv", "0,1\n"),

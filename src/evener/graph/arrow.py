@@ -31,7 +31,7 @@ _WEIGHTS = ("weight", "weights", "wgt", "wt", "w", "cost")
 
 def find_edge_columns(names: Sequence[str]) -> list[str]:
     """Return the columns with usual names for tail, head and, if present, weight; or an empty list."""
-    by_name = {name.lower().replace("_", "").replace(" ", "").lstrip(":"): name for name in reversed(names)}
+    by_name = {name.lower().replace("_", "").replace(" ", "").lstrip(":#"): name for name in reversed(names)}
     pair = next(([by_name[a], by_name[b]] for a, b in _ENDS if a in by_name and b in by_name), [])
     return pair + [by_name[name] for name in _WEIGHTS if pair and name in by_name][:1]
 

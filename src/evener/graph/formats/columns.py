@@ -37,6 +37,8 @@ __all__ = [
 _log = logging.getLogger("evener")
 
 _KEY = b"evener"
+# Bits of the integers that a float type holds exactly; of larger integers, several become one float.
+_EXACT_BITS = {"halffloat": 11, "float": 24, "double": 53}
 # Column in which pandas stores row labels.
 _INDEX = re.compile(r"__index_level_\d+__")
 
@@ -149,7 +151,10 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     integers = [pa.types.is_integer(end.type) for end in ends]
     if not (all(strings) or all(integers)):
         types = " and ".join(f"{table.column_names[i]!r} holds {ends[i].type}" for i in (0, 1))
-        raise FormatError(f"expected vertex ids that are all integers or all strings, but {types}", path=path)
+        msg = f"expected vertex ids that are all integers or all strings, but {types}"
+        if any(pa.types.is_floating(end.type) for end in ends):
+            msg += ", with fractions or too large numbers; write integers without a point, or strings"
+        raise FormatError(msg, path=path)
     weights = None
     if table.num_columns > 2:
         weights = _weights(columns[2], table.column_names[2], path, first_line, first_row)
@@ -211,10 +216,12 @@ def _isolated_names(given: list[Any], path: Path) -> Any:
 
 
 def _integers_if_whole(column: Any) -> Any:
-    """Return a float column of integers as int64, and any other column unchanged."""
+    """Return a float column of exact integers as int64, and any other column unchanged."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    if pa.types.is_floating(column.type):
+    bits = _EXACT_BITS.get(str(column.type))
+    if bits is not None and (pc.max(column).as_py() or 0) < 2.0**bits:
         with contextlib.suppress(pa.ArrowInvalid):  # a value is not an integer
             return column.cast(pa.int64())
     return column

@@ -25,7 +25,7 @@ from evener.graph.formats.csv_records import (
     Field,
     Head,
     Record,
-    has_leading_zeros,
+    may_have_leading_zeros,
     read_columns,
     read_head,
 )
@@ -107,13 +107,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         )
     shape = _Shape(head, heading, names, fields, places)
     present = (one.fields for one in rows if not _has_missing_ids(one.fields, places))
-    types = _types_of(shape, next(present, row))
-    table, in_lines = _table_with_exact_weights(source, shape, types)
-    if "string" not in types and has_leading_zeros(source, head.delimiter):
-        named, named_in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
-        if any(map(_has_leading_zeros, named.columns[:2])):
-            warn_leading_zero(path)
-            table, in_lines = named, named_in_lines
+    table, in_lines = _table_without_merged_ids(source, shape, _types_of(shape, next(present, row)))
     # A quoted heading means that the writer may quote every field.
     quoted = heading and any(field.quoted for field in first.fields) and _ids_are_quoted(shape, row)
     line = (rows[0].line if rows else 0) if in_lines else None
@@ -209,11 +203,25 @@ def _have_leading_zeros(records: Sequence[Record], places: Sequence[int]) -> boo
     return any(map(_LEADING_ZERO.match, ids))
 
 
-def _has_leading_zeros(ids: Any) -> bool:
-    """Return whether a column of strings has a number with a leading zero."""
+def _table_without_merged_ids(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
+    """Return the table as `_table_with_exact_weights`, with strings as ids if a number has a leading zero."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return bool(pc.any(pc.match_substring_regex(ids, rf"^[ \t]*{_LEADING_ZERO.pattern.decode()}")).as_py())
+    if types[0] == "string" or not may_have_leading_zeros(source, shape.head.delimiter):
+        return _table_with_exact_weights(source, shape, types)
+    table, in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
+    for ids in table.columns[:2]:
+        begins = ids.filter(pc.starts_with(pc.ascii_ltrim_whitespace(ids), "0"))
+        if pc.any(pc.match_substring_regex(begins, r"^\s*0\d")).as_py():
+            warn_leading_zero(source.path)
+            return table, in_lines
+    try:
+        for place, name in enumerate(shape.chosen[:2]):
+            table = table.set_column(place, name, table.column(place).cast(types[place]))
+    except pa.ArrowInvalid:  # the reader of numbers raises the error for the row
+        return _table_with_exact_weights(source, shape, types)
+    return table, in_lines
 
 
 def _table_with_exact_weights(source: Source, shape: _Shape, types: list[str]) -> tuple[Any, bool]:
@@ -297,7 +305,7 @@ def _has_blanks(table: Any) -> bool:
     import pyarrow.compute as pc
 
     return any(
-        pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(column, r"^[ \t]|[ \t]$")).as_py()
+        pa.types.is_string(column.type) and not pc.all(pc.equal(pc.ascii_trim(column, " \t"), column)).as_py()
         for column in table.columns
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source
 
-__all__ = ["Field", "Head", "Record", "has_leading_zeros", "read_columns", "read_head"]
+__all__ = ["Field", "Head", "Record", "may_have_leading_zeros", "read_columns", "read_head"]
 
 # Records to look at before the file is read.
 _RECORDS = 20
@@ -149,11 +149,8 @@ def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int
         raise FormatError("expected UTF-8 text; convert the file to UTF-8", path=source.path) from error
 
 
-def has_leading_zeros(source: Source, delimiter: bytes) -> bool:
-    """Return whether a field of a CSV file begins with 0 and another digit; a text may have such a word, too.
-
-    Arrow reads 0501 as the integer 501.
-    """
+def may_have_leading_zeros(source: Source, delimiter: bytes) -> bool:
+    """Return false if no field of a CSV file begins with 0 and another digit: Arrow reads 0501 as 501."""
     room = np.full(_STEP_BYTES + 2, ord("\n"), np.uint8)  # the last two bytes of a step begin the next
     with source.stream() as stream:
         while count := stream.readinto(memoryview(room.data)[2:]):

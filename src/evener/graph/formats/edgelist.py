@@ -68,8 +68,8 @@ COMMENTS = b"#%"
 _MIN_EDGE_SHARE = 0.99
 
 _log = logging.getLogger("evener")
-# A number with commas between thousands, before a tab or a blank and another field.
-_THOUSANDS = re.compile(rb"\s*[1-9]\d{0,2}(,\d{3})+[ \t]+[^\s,]")
+# Commas within numbers: between thousands in the first field, or as decimal point in the third.
+_COMMAS = re.compile(rb"\s*([1-9]\d{0,2}(,\d{3})+[ \t]+\d|\d+[ \t]+\d+[ \t]+[-+]?\d+,\d+\s*$)")
 # Numbers with leading zeros, such as postal codes, are names.
 _INTEGER = re.compile(rb"[-+]?(?:0|[1-9]\d*)")
 _ISOLATED_PER_LINE = 1000
@@ -127,7 +127,7 @@ def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
         raise FormatError(msg, path=path, line=1)
     first = text.peek()
     fields = lines.fields_of(first) if first is not None else []
-    if first is not None and not heading.strings and _THOUSANDS.match(first):
+    if first is not None and not heading.strings and _COMMAS.match(first):
         msg = (
             f"expected tail and head with one kind of separator, found {first[:60].decode()!r}; remove the "
             "commas within numbers, or use commas only"
@@ -143,8 +143,8 @@ def read_heading(source: Source, /) -> Heading | None:
     """Return the sizes in the comments, which state the numbers of vertices and edges, or None."""
     source.check()
     with open_text(source) as text:
-        stated, _ = _begin(text, ReadOptions())
-        if stated.vertices is None or stated.edges is None:
+        stated, numbers = _begin(text, ReadOptions())
+        if stated.vertices is None or stated.edges is None or not (numbers or stated.strings):
             return None
         weighted = text.peek() is not None and _grammar_of(text, ReadOptions()).weighted
     weight_bytes = np.dtype(stated.weights).itemsize if stated.weights else TEXT_WEIGHT_BYTES * weighted

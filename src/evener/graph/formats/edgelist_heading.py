@@ -61,6 +61,9 @@ def read_comments(text: Text) -> EdgeListHeading:
     """Return the properties in the comments, and skip them."""
     heading, checked = EdgeListHeading(), text.offset
     while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
+        if line.lower().startswith(b"%%matrixmarket"):
+            msg = "expected an edge list, found a Matrix Market file; give format='mtx'"
+            raise FormatError(msg, path=text.source.path, line=text.line + 1)
         heading.parse_comment(line.decode("utf-8", "replace").strip())
         if heading.weights not in (None, *_TYPES):
             msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"

@@ -74,6 +74,25 @@ def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
     return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
 
 
+def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading, head: list[str]) -> None:
+    """Raise `FormatError` if the first line of a list of names is no edge."""
+    msg = ""
+    if has_column_names(fields, heading):
+        if any(map(NUMBER.fullmatch, head[:2])):
+            found = " ".join(head[:2])
+            msg = f"expected two integer vertex ids, as in the next line, found {found!r}; {NAMES}"
+        else:
+            msg = "expected an edge, found column names; begin the line with #, or give columns="
+    elif len(head) > 2 and _ARROW.fullmatch(head[1]):
+        msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
+    elif not heading.strings and head[0][-1] in ";|":
+        msg = f"expected a tab, space or comma between tail and head, found {head[0]!r}; give format='csv'"
+    elif not heading.strings and _BRACKET.fullmatch(head[0]):
+        msg = f"expected tail and head without brackets around them, found {head[0]!r}; remove them; {NAMES}"
+    if msg:
+        raise FormatError(msg, path=path, line=int(fields.line[0]))
+
+
 def edges_of_names(
     fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, head: list[str], *,
     begins: bool = True,
@@ -86,21 +105,8 @@ def edges_of_names(
 
     columns, line = fields.columns, fields.line
     ends, count = columns[:2], len(columns)
-    if begins and has_column_names(fields, heading):
-        first = [end[0].as_py() for end in ends]
-        if any(map(NUMBER.fullmatch, first)):
-            msg = f"expected two integer vertex ids, as in the next line, found {' '.join(first)!r}; {NAMES}"
-        else:
-            msg = "expected an edge, found column names; begin the line with #, or give columns="
-        raise FormatError(msg, path=source.path, line=int(line[0]))
-    if begins and count > 2 and _ARROW.fullmatch(head[1]):
-        msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
-        raise FormatError(msg, path=source.path, line=int(line[0]))
-    if begins and not heading.strings and _BRACKET.fullmatch(head[0]):
-        msg = (
-            f"expected tail and head without brackets around them, found {head[0]!r}; remove them, or {NAMES}"
-        )
-        raise FormatError(msg, path=source.path, line=int(line[0]))
+    if begins:
+        _check_first_line(fields, source.path, heading, head)
     weights = None
     third = head[2].encode() if len(head) > 2 else b""
     if begins and third and options.weighted is None and not WEIGHT.match(third):

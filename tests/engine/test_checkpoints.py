@@ -529,13 +529,15 @@ def test_every_rank_has_the_command_that_resumes_the_run(tmp_path):
     assert run_ranks(2, run) == ["the same again"] * 2
 
 
-def test_ranks_with_other_folders_are_refused(tmp_path):
+@pytest.mark.parametrize("other", ["another folder", None])
+def test_ranks_with_other_checkpoints_are_refused(tmp_path, other):
+    given = [ev.Checkpoint(tmp_path), other and ev.Checkpoint(tmp_path / other)]
+
     def run(world):
-        ev.bfs(
-            ev.partition("rmat:5", "cpu:1"), source=0, checkpoint=ev.Checkpoint(tmp_path / str(world.rank))
-        )
+        ev.bfs(ev.partition("rmat:5", "cpu:1"), source=0, checkpoint=given[world.rank])
 
     with pytest.raises(
-        ev.MpiError, match=r"checkpoint=: expected the same on all ranks, found .*0.* and .*1"
+        ev.MpiError,
+        match=f"bfs: expected the same checkpoint on all ranks, found Ch.* and .*{other}.* on rank 1",
     ):
         run_ranks(2, run)

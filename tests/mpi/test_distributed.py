@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from importlib import import_module
 
 import numpy as np
@@ -10,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import evener as ev
+from evener.graph.formats.file import Source
+from evener.graph.formats.text_part import part_of
 from evener.testing.ranks import run_ranks
 from expected import ITERATIONS, Truth, whole
 
@@ -158,6 +161,14 @@ def test_text(tmp_path, name):
         check(file, ranks)
 
 
+def test_a_text_that_is_removed_before_ranks_divide_it(tmp_path):
+    def run(world):
+        with pytest.raises(ev.FileError, match=r"cannot read .*absent\.txt: no such file"):
+            part_of(world, Source(tmp_path / "absent.txt"))
+
+    run_ranks(2, run)
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_compressed_text(tmp_path, monkeypatch, suffix):
     """Ranks take turns in the chunks of a file, after comments that are longer than a chunk."""
@@ -250,7 +261,7 @@ def test_containers(tmp_path, options):
 
 @pytest.mark.parametrize("suffix", [".evg", ".parquet", ".txt"])
 def test_string_ids(tmp_path, suffix):
-    """Names of unequal lengths, with and without edges."""
+    """Names of unequal lengths, with and without edges. A copy for another process has the names too."""
     tails = ["anna", "nora", "nora", "a", "βeta", "a-long-name"] * 9
     graph = ev.Graph.from_edges(tails, ["xenia", "yo", "z", "anna", "a", "zz"] * 9, directed=False)
     more = np.append(graph.offsets, graph.offsets[-1:])
@@ -261,9 +272,17 @@ def test_string_ids(tmp_path, suffix):
 
     def run(_):
         result = ev.bfs(file, source="nora", on="cpu:1")
+        copy = pickle.loads(pickle.dumps(result))
+        assert copy["parent"].tolist() == result["parent"].tolist()
+        assert copy.ids.tolist() == result.ids.tolist()
+        with pytest.raises(ev.ArgumentError, match="found a pickled copy; read the graph again"):
+            copy.graph.numbers_of(["nora"])
         assert (whole(result, "distance") == expected["distance"]).all()
         assert result.top(2) == expected.top(2)
         ev.verify(result)
+        if (gathered := result.gather()) is not None:  # on rank 0
+            with pytest.raises(ev.ArgumentError, match=r"verify the result on all ranks before gather\(\)"):
+                ev.verify(gathered)
 
     check(file, 2)
     run_ranks(3, run)

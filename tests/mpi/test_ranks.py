@@ -63,6 +63,20 @@ def test_ranks_that_call_an_algorithm_differently(algorithm, argument, values):
         run_ranks(2, lambda world: run(graph, on="cpu:1", **{argument: values[world.rank]}))
 
 
+def test_ranks_with_different_sources():
+    with pytest.raises(
+        MpiError, match=r"expected the same sources on all ranks, found \[0\] on rank 0 and \[0, 1\]"
+    ):
+        run_ranks(2, lambda world: ev.bfs("rmat:5", sources=[0, 1][: world.rank + 1], each=True, on="cpu:1"))
+
+
+def test_ranks_that_run_different_algorithms():
+    with pytest.raises(
+        MpiError, match="read: expected the same directions on all ranks, found 'in' on rank 0 and"
+    ):
+        run_ranks(2, lambda world: [ev.pagerank, ev.wcc][world.rank]("rmat:5", on="cpu:1"))
+
+
 def test_ranks_with_different_graphs():
     with pytest.raises(
         MpiError, match="expected the same vertices on all ranks, found 8 on rank 0 and 16 on"

@@ -24,14 +24,14 @@ def _inner(x):
 
 
 def operators(message, *, real=True):
-    """Return the functions of operators that have every parameter."""
+    """Return the functions of operators that have every parameter. An index may be out of range."""
 
     def assign(old, new, degree, vertex, n, total, initial):
         return old + new + degree + vertex + n + int(total) + initial
 
     found = compilation.Operators(
         read_operator("combine2", message, compilation.MESSAGE_PARAMETERS),
-        read_operator("combine_all", min, ()),
+        read_operator("combine_all", lambda x, y: (x, y)[int(y < x)], ()),
         read_operator("assign", assign, compilation.VALUE_PARAMETERS),
         read_operator("until", lambda old, new: old == new, compilation.VALUE_PARAMETERS),
     )

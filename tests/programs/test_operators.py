@@ -107,6 +107,16 @@ def test_functions_that_cannot_be_compiled(function, v0, message):
         ev.gimv(graph, function, min, min, v0)
 
 
+def test_an_exception_while_a_kernel_runs():
+    """An index out of range is an error, whichever thread meets it, and not a result that lacks vertices."""
+    path = ev.Graph.from_edges(range(40), range(1, 41))
+    message = ": a function raises an exception for a vertex, an edge or a key; check its indices"
+    with pytest.raises(ev.ArgumentError, match=f"gimv{message}"):
+        ev.gimv(path, lambda m, v, vertex: (1.0, 2.0)[vertex], max, max, 1.0)
+    with pytest.raises(ev.ArgumentError, match=f"map{message}"):
+        ev.mapreduce(path, lambda source, target: (target, (1, 2)[source]), combine=max)
+
+
 def test_constants_of_an_operator_are_part_of_its_key():
     def scaled(factor):
         return read_operator("combine2", lambda m, v: factor * v, ())

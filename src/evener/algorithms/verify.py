@@ -78,17 +78,22 @@ def verify(result: Answer) -> None:
     if isinstance(result, ResultRows):
         for row in result.rows:
             verify(row)
+    elif isinstance(result, Result) and isinstance(result.graph, DistributedGraph):
+        if result.world.size == 1:
+            msg = (
+                "verify: expected the values that each rank has, found gathered values of a graph in parts; "
+                "verify the result on all ranks before gather()"
+            )
+            raise ArgumentError(msg)
+        if (path := find(result.algorithm).verify_in_parts) is None:
+            msg = (
+                f"verify: expected a graph that rank 0 holds, because {result.algorithm} has no "
+                f"verify_in_parts=, found a graph in parts on {result.world.size} ranks; read it on "
+                "every rank with evener.read"
+            )
+            raise ArgumentError(msg)
+        resolve(path)(result)
     elif isinstance(result, Result) and result.world.size > 1:
-        if isinstance(result.graph, DistributedGraph):
-            if (path := find(result.algorithm).verify_in_parts) is None:
-                msg = (
-                    f"verify: expected a graph that rank 0 holds, because {result.algorithm} has no "
-                    f"verify_in_parts=, found a graph in parts on {result.world.size} ranks; read it on "
-                    "every rank with evener.read"
-                )
-                raise ArgumentError(msg)
-            resolve(path)(result)
-            return
         whole = result.gather()
         on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
     else:

@@ -37,7 +37,7 @@ from evener.programs.mapreduce.compilation import Signature, check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
-from evener.programs.steps import check_ranks, raise_nan, upload_owned, write_owned
+from evener.programs.steps import check_ranks, exception_of, raise_nan, upload_owned, write_owned
 from evener.programs.supersteps import Run
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
@@ -153,8 +153,8 @@ def gimv(
     Raises
     ------
     ArgumentError
-        If an operator is not a pure function of numbers or cannot be compiled. If random values show that
-        `combine_all` is not associative or commutative. If a value becomes NaN.
+        If an operator is not a pure function of numbers, cannot be compiled or raises an exception. If random
+        values show that `combine_all` is not associative or commutative. If a value becomes NaN.
     DeviceError
         If a GPU is named and none can be used, or if a GPU fails.
     MpiError
@@ -314,6 +314,8 @@ def _iterate(
     if graph.n == 0:
         return owned, 0, None if condition.fixed else True
     _, _, total = advance(begin=True, total=0.0, last=condition.limit == 0)
+    if math.isnan(total):
+        raise exception_of("gimv")
     message, next_message = next_message, message
     iteration, converged = 0, False
     while iteration < condition.limit and not converged:
@@ -327,6 +329,7 @@ def _iterate(
         if math.isnan(total):
             engine.finish()
             raise_nan("gimv", pg, value, iteration)
+            raise exception_of("gimv")
         converged = condition.is_met(ready == graph.n, change)
     return message if per_edge else owned, iteration, None if condition.fixed else converged
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.jit import inline_step, uncached_parallel
+from evener.kernels.cpu.jit import guarded, inline_step, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = ["make_iterate"]
@@ -83,6 +83,8 @@ def make_iterate(
             b = take_chunk(counter, _ONE)
         return converged, change, size
 
+    guarded_share = guarded(share, failed=(np.int64(0), np.nan, np.nan))
+
     @uncached_parallel
     def iterate(
         first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial, message,
@@ -90,14 +92,15 @@ def make_iterate(
     ):  # fmt: skip
         """Compute the next value and message of each vertex; if `first`, only the messages.
 
-        Returns (converged vertices, sum of all changes, sum of the absolute values).
+        Returns (converged vertices, sum of all changes, sum of the absolute values). The sums are NaN if an
+        operator raises an exception.
         """
         change = 0.0
         size = 0.0
         converged = np.int64(0)
         counter = new_counter()
         for _ in prange(WORKERS):
-            ready, moved, own_size = share(
+            ready, moved, own_size = guarded_share(
                 first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial,
                 message, value, next_message, counter,
             )  # fmt: skip

@@ -92,9 +92,10 @@ class Operator:
         return inlined(self.function, reorder=self.reorder)
 
     def adapter(self, extra: Sequence[str]) -> FunctionType:
-        """Return a function that has all the parameters `extra` after its own."""
-        if tuple(extra) == self.extra:
-            return self.function
+        """Return a function that calls the operator, with all the parameters `extra` after its own.
+
+        It raises no exception itself, which a C function for a GPU cannot.
+        """
         own = [f"own_{i}" for i in range(len(self.own))]
         given, taken = (", ".join([*own, *names]) for names in (extra, self.extra))
         names = {"function": self.compiled, "__name__": __name__}
@@ -104,10 +105,7 @@ class Operator:
 
     def adapted(self, extra: Sequence[str]) -> Any:
         """Return the function with all the parameters `extra`, which Numba compiles at its first call."""
-        adapter = self.adapter(extra)
-        if adapter is self.function:
-            return self.compiled
-        return inlined(adapter)
+        return self.compiled if tuple(extra) == self.extra else inlined(self.adapter(extra))
 
     @property
     def where(self) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "absolute_sum",
     "check_ranks",
+    "exception_of",
     "is_constant",
     "message_dtypes",
     "owned_values",
@@ -49,6 +50,15 @@ def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> 
             f"on rank {other} than on rank 0; functions may use only numbers that are equal on all ranks"
         )
         raise MpiError(msg)
+
+
+def exception_of(name: str) -> ArgumentError:
+    """Return the error for a function of the user that raises an exception while a kernel runs."""
+    msg = (
+        f"{name}: a function raises an exception for a vertex, an edge or a key; check its indices of tuples "
+        "and lists, and its keys of dictionaries"
+    )
+    return ArgumentError(msg)
 
 
 def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:

@@ -23,7 +23,7 @@ from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
-from evener.programs.steps import message_dtypes, raise_nan, upload_owned, write_owned
+from evener.programs.steps import exception_of, message_dtypes, raise_nan, upload_owned, write_owned
 from evener.programs.vertex_kernels_gpu import GpuArrays
 
 if TYPE_CHECKING:
@@ -176,7 +176,9 @@ class Supersteps:
             counts = None
             if iteration == 0 or checkpoints.restored:
                 engine.superstep("send", active=engine.owned)
-                _, _, size, _ = self._step(iteration, 0.0, bits, bits, everyone=True, first=True)
+                _, change, size, _ = self._step(iteration, 0.0, bits, bits, everyone=True, first=True)
+                if math.isnan(change):
+                    raise exception_of(name)
                 total = size if iteration == 0 else total  # rounded as in a run that was never stopped
                 counts = self._counts(bits, count)
             iteration += 1
@@ -190,7 +192,7 @@ class Supersteps:
             )  # fmt: skip
             bits, edges = next_bits, edges + int(read)
             if math.isnan(change) or math.isnan(total):
-                self._raise_nan(name, iteration)
+                self._raise_nan(name, iteration, change)
             converged = condition.is_met(count == 0, change) or (count == 0 and not self.all_work)
         done = None if condition.fixed else converged
         return Run(self.pg, engine, self.fields, iteration, done, edges, condition, passes=iteration)
@@ -250,11 +252,13 @@ class Supersteps:
         owned = values_of(self.engine, active)
         return self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
 
-    def _raise_nan(self, name: str, iteration: int) -> None:
+    def _raise_nan(self, name: str, iteration: int, change: float) -> None:
         self.engine.finish()
         for field in self.fields.values():
             if field.dtype.kind == "f":
                 raise_nan(name, self.pg, field, iteration)
+        if math.isnan(change):
+            raise exception_of(name)
         msg = f"{name}: the sum of aggregate is NaN after iteration {iteration}"
         raise ArgumentError(msg)
 

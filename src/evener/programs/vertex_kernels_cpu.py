@@ -17,7 +17,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import is_set
-from evener.kernels.cpu.jit import inline_step, uncached_parallel, vertex_step
+from evener.kernels.cpu.jit import guarded, inline_step, uncached_parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
@@ -128,6 +128,8 @@ def make_step(functions: Functions, shape: Shape) -> Any:
             b = take_chunk(counter, _ONE)
         return count, change, size, edges
 
+    guarded_share = guarded(share, failed=(np.int64(0), np.nan, np.nan, np.uint64(0)))
+
     @uncached_parallel
     def step(
         first, everyone, near, far, blocks, fields, sent, next_sent, nothing, scratch, degree, vertices, n,
@@ -135,7 +137,8 @@ def make_step(functions: Functions, shape: Shape) -> Any:
     ):  # fmt: skip
         """Run a superstep on the scheduled vertices; if `first`, only send.
 
-        Returns (active vertices, changes of floating-point fields, sum of `aggregate`, edges read).
+        Returns (active vertices, changes of floating-point fields, sum of `aggregate`, edges read). The
+        changes are NaN if a function raises an exception.
         """
         change = 0.0
         size = 0.0
@@ -144,7 +147,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
         unit = load_message(nothing, 0)
         counter = new_counter()
         for w in prange(WORKERS):
-            own_count, own_change, own_size, own_edges = share(
+            own_count, own_change, own_size, own_edges = guarded_share(
                 first, everyone, near, far, blocks, fields, sent, next_sent, unit, scratch[w], degree,
                 vertices, n, iteration, total, scheduled, active, counter,
             )  # fmt: skip

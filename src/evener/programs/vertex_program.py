@@ -179,8 +179,9 @@ def vertex_program(
     Raises
     ------
     ArgumentError
-        If a function is not a pure function of numbers, cannot be compiled or returns another type. If random
-        values show that `combine` is not associative or commutative. If a field becomes NaN.
+        If a function is not a pure function of numbers, cannot be compiled, returns another type or raises an
+        exception. If random values show that `combine` is not associative or commutative. If a field becomes
+        NaN.
     MpiError
         If ranks have different programs.
     OutOfMemoryError

@@ -43,6 +43,7 @@ class Result(ResultViews):
     collective operation; all ranks must call it.
 
     A pickled or copied result contains all arrays of its rank and the graph. Its ``partitioned`` is None.
+    With several ranks, a copy is a collective operation; all ranks must make it.
 
     Parameters
     ----------
@@ -191,6 +192,8 @@ class Result(ResultViews):
     def __getstate__(self) -> dict[str, Any]:
         # The gathering functions and the partitions refer to memory of this process's elements.
         gathered = {name: self.gathered(name) for name in self}
+        if isinstance(self.graph, DistributedGraph):
+            list(self.values())  # other ranks have some ids, which the copy cannot ask for
         alone = {"partitioned": None, "world": SingleProcess()}
         return {**vars(self), **alone, "_gather": dict.fromkeys(self), "_gathered": gathered}
 

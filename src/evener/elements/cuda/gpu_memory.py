@@ -197,7 +197,8 @@ class GpuMemory:
 
     def sort(self, keys: Any) -> None:
         """Sort an array of unsigned integers in place."""
-        self._sort(keys.sort, 2 * keys.nbytes)
+        if len(keys):
+            self._sort(keys.sort, 2 * keys.nbytes)
 
     def argsort(self, keys: Any) -> Any:
         """Return the positions (uint64) of the values in stable ascending order."""

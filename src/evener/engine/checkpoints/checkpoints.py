@@ -20,7 +20,7 @@ from evener.engine.checkpoints.folder import CheckpointFolder, Manifest, Shard, 
 from evener.engine.checkpoints.request import Checkpoint
 from evener.engine.checkpoints.shards import ShardWriter
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
-from evener.errors import ArgumentError, EvenerError, FileError, FormatError, MpiError
+from evener.errors import ArgumentError, EvenerError, FileError, FormatError
 from evener.graph.checks import type_name
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
@@ -120,7 +120,8 @@ def open_checkpoints(
         If the folder cannot be used, or the run is to continue and the folder has no valid checkpoint.
     """
     if pg.world.size > 1:
-        check_equal(pg.world, algorithm, **{name: json_value(value) for name, value in arguments.items()})
+        values = {name: json_value(value) for name, value in arguments.items()}
+        check_equal(pg.world, algorithm, **values, checkpoint=checkpoint)
     if checkpoint is None:
         return Checkpoints()
     if not isinstance(checkpoint, Checkpoint):
@@ -129,10 +130,6 @@ def open_checkpoints(
             'checkpoint=evener.Checkpoint("FOLDER")'
         )
         raise ArgumentError(msg)
-    of_ranks = pg.world.allgather(repr(checkpoint))
-    if set(of_ranks) != {of_ranks[0]}:
-        msg = f"checkpoint=: expected the same on all ranks, found {' and '.join(sorted(set(of_ranks)))}"
-        raise MpiError(msg)
     run = fingerprint_of(engine, pg.graph, pg.world, algorithm, arguments)
     return _WrittenCheckpoints(engine, pg, checkpoint, run)
 

@@ -73,11 +73,16 @@ def part_of(world: World, source: Source, *, offset: int = 0) -> Source:
 
     This is a collective operation; all ranks must call it.
     """
-    size = source.size
+    size = world.allgather(on_all_ranks(world, lambda: _size(source)))[0]  # the file may grow meanwhile
     bounds = [offset + (size - offset) * rank // world.size for rank in range(world.size + 1)]
     start = on_all_ranks(world, lambda: _line_start(source, bounds[world.rank], offset, size))
     starts = [*world.allgather(start), size]
     return Source(source.path, None, starts[world.rank], starts[world.rank + 1])
+
+
+def _size(source: Source) -> int:
+    with source.translate_errors():
+        return source.size
 
 
 def _line_start(source: Source, position: int, offset: int, size: int) -> int:

@@ -27,6 +27,7 @@ __all__ = [
     "PARALLEL_LOCK",
     "THREAD_SAFE",
     "can_cache",
+    "guarded",
     "inline_step",
     "inlined",
     "parallel",
@@ -139,6 +140,22 @@ def vertex_step(function):
     LLVM inlines it even if it is large, because passing a dozen arrays takes longer than a short row.
     """
     return _called_by_kernels(function, _vertex_step)
+
+
+def guarded(step, *, failed):
+    """Return a step that does the same, and returns `failed` if a function of the user raises an exception.
+
+    Numba ignores exceptions of a parallel loop on some threads, and ends with a SystemError on others.
+    """
+
+    @vertex_step
+    def guarded_step(*args):
+        try:
+            return step(*args)
+        except Exception:  # noqa: BLE001 - Numba catches no other class
+            return failed
+
+    return guarded_step
 
 
 def _called_by_kernels(function, compiler):

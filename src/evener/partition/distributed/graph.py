@@ -63,11 +63,23 @@ class DistributedGraph(Graph):
         degrees: NDArray[np.uint64],
         strength: NDArray[np.float64] | None,
     ) -> None:
-        self.world, self.directed = world, directed
+        self._world: World | None = world
+        self.directed = directed
         self._n, self._m, self._weight_dtype = n, m, weight_dtype
         self.weight_range, self._sample = weight_range, weight_sample
         self.block_ids, self.ranges, self.rows = block_ids, ranges, rows
         self.out_degrees, self.degrees, self.strength = out_degrees, degrees, strength
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_world": None}
+
+    @property
+    def world(self) -> World:
+        """The ranks that hold the parts."""
+        if self._world is None:
+            msg = "expected a graph in parts of this job, found a pickled copy; read the graph again"
+            raise ArgumentError(msg)
+        return self._world
 
     # ---- facts ----------------------------------------------------------------------------------
 

@@ -42,5 +42,5 @@ def read_graph(path: str | os.PathLike[str], directions: str, **options: Any) ->
     world = current_world()
     if world.size == 1:
         return read(path, **options)
-    check_equal(world, "read", path=os.fspath(path), options=options)
+    check_equal(world, "read", path=os.fspath(path), directions=directions, options=options)
     return build_graph(world, read_share(path, world, **options), directions)

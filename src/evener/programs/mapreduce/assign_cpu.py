@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.jit import inline_step, uncached_parallel
+from evener.kernels.cpu.jit import guarded, inline_step, uncached_parallel
 
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
@@ -50,11 +50,14 @@ def make_assign(value: Payload, message: Payload, assign: Any, until: Any) -> An
                 converged += 1
         return converged, change, size
 
+    guarded_piece = guarded(assign_piece, failed=(np.int64(0), np.nan, np.nan))
+
     @uncached_parallel
     def assign_values(messages, degree, vertices, n, total, initial, values):
         """Write the next value of each vertex.
 
-        Returns (converged vertices, sum of all changes, sum of the absolute values).
+        Returns (converged vertices, sum of all changes, sum of the absolute values). The sums are NaN if an
+        operator raises an exception.
         """
         change = 0.0
         size = 0.0
@@ -63,7 +66,7 @@ def make_assign(value: Payload, message: Payload, assign: Any, until: Any) -> An
         for k in prange((vertices_here + _VERTICES_PER_PIECE - 1) // _VERTICES_PER_PIECE):
             begin = np.uint64(k * _VERTICES_PER_PIECE)
             end = min(begin + np.uint64(_VERTICES_PER_PIECE), np.uint64(vertices_here))
-            ready, moved, own_size = assign_piece(
+            ready, moved, own_size = guarded_piece(
                 begin, end, messages, degree, vertices, n, total, initial, values
             )
             converged += ready

@@ -21,7 +21,14 @@ from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
-from evener.programs.steps import absolute_sum, check_ranks, message_dtypes, owned_values, raise_nan
+from evener.programs.steps import (
+    absolute_sum,
+    check_ranks,
+    exception_of,
+    message_dtypes,
+    owned_values,
+    raise_nan,
+)
 from evener.programs.supersteps import Run
 
 if TYPE_CHECKING:
@@ -120,6 +127,7 @@ def run_two_stages(
         if math.isnan(total):
             for field in map(PartitionedArray, zip(*steps.values, strict=True)):
                 raise_nan("gimv", pg, field, iteration)
+            raise exception_of("gimv")
     fields = dict(zip(first, map(PartitionedArray, zip(*steps.values, strict=True)), strict=True))
     done = None if condition.fixed else converged
     return Run(pg, stages, fields, iteration, done, pg.graph.m * iteration, condition, passes=0)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange, types
 from numba.extending import intrinsic
 
-from evener.kernels.cpu.jit import inline_step, inlined, uncached_parallel
+from evener.kernels.cpu.jit import guarded, inline_step, inlined, uncached_parallel
 
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["make_emit", "make_map", "without_none"]
 
 _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+# The end of a piece for which `emit` raised an exception.
+_FAILED = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @intrinsic
@@ -114,17 +116,22 @@ def make_map(
             row += _ONE
         return at
 
+    guarded_piece = guarded(map_piece, failed=_FAILED)
+
     @uncached_parallel
     def map_edges(
         begin, end, step, offsets, targets, weights, vertices, degree, values, n, keys, columns, counts
     ):
-        """Write the pairs of the edges ``begin:end``; ``counts[k]`` is the number of pairs of piece ``k``."""
+        """Write the pairs of the edges ``begin:end``; ``counts[k]`` is the number of pairs of piece ``k``.
+
+        It is more than `step` if `emit` raised an exception.
+        """
         for k in prange(len(counts)):
             at = np.uint64(k) * step
             first = begin + at
             last = min(first + step, end)
             counts[k] = (
-                map_piece(
+                guarded_piece(
                     first, last, at, offsets, targets, weights, vertices, degree, values, n, keys, columns
                 )
                 - at

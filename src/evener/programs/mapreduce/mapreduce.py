@@ -107,8 +107,9 @@ def mapreduce(
     Raises
     ------
     ArgumentError
-        If a function is not a pure function of numbers or cannot be compiled. If random values show that
-        `combine` is not associative or commutative. If a key of ``owner="block"`` is no vertex number.
+        If a function is not a pure function of numbers, cannot be compiled or raises an exception. If random
+        values show that `combine` is not associative or commutative. If a key of ``owner="block"`` is no
+        vertex number.
     DeviceError
         If functions cannot be compiled for a GPU, because its compiler is not installed.
     FileError

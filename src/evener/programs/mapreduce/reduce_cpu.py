@@ -14,7 +14,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.build import slice_bound
-from evener.kernels.cpu.jit import inline_step, inlined, uncached_parallel
+from evener.kernels.cpu.jit import guarded, inline_step, inlined, uncached_parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
@@ -65,15 +65,21 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
             joined, i = fold(keys, order, columns, i, end)
             store(out_columns, row, joined)
             row += _ONE
+        return False
+
+    guarded_slice = guarded(combine_slice, failed=True)
 
     @uncached_parallel
-    def combine_records(keys, order, columns, rows, out_keys, out_columns, carry):
-        """Write one row for each key; ``rows[t]`` is the number of keys that begin before slice ``t``."""
+    def combine_records(keys, order, columns, rows, out_keys, out_columns, carry, failed):
+        """Write one row for each key; ``rows[t]`` is the number of keys that begin before slice ``t``.
+
+        ``failed[t]`` becomes true if `combine` raises an exception for slice ``t``.
+        """
         slices = len(rows)
         for t in prange(slices):
             begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
             # `t` is int64 or uint64, because Numba compiles a parallel loop twice.
-            combine_slice(
+            failed[t] = guarded_slice(
                 keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, np.uint64(t)
             )
         for t in range(1, slices):
@@ -105,12 +111,18 @@ def make_reduce(reduce: Any, values: Payload, result: Payload) -> Any:
                 found = cut(columns, bounds[row], bounds[row + _ONE])
                 store(out_columns, row, reduce(np.int64(out_keys[row]), found))
             first = take_chunk(counter, _KEYS_PER_CHUNK)
+        return False
+
+    guarded_share = guarded(reduce_share, failed=True)
 
     @uncached_parallel
-    def reduce_rows(out_keys, bounds, columns, out_columns):
-        """Write one row for each key; the values of row ``r`` are at ``bounds[r]:bounds[r + 1]``."""
+    def reduce_rows(out_keys, bounds, columns, out_columns, failed):
+        """Write one row for each key; the values of row ``r`` are at ``bounds[r]:bounds[r + 1]``.
+
+        A value of `failed`, of shape (WORKERS,), becomes true if `reduce` raises an exception.
+        """
         counter = new_counter()
-        for _ in prange(WORKERS):
-            reduce_share(out_keys, bounds, columns, out_columns, counter)
+        for w in prange(WORKERS):
+            failed[w] = guarded_share(out_keys, bounds, columns, out_columns, counter)
 
     return reduce_rows

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numba
 import numpy as np
 
+from evener.kernels.cpu.work_queue import WORKERS
 from evener.programs.mapreduce import kernels_cpu as kernels
 from evener.programs.mapreduce.records import Run, Sorted, columns_of
+from evener.programs.steps import exception_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +67,10 @@ class Combine:
         out = columns_of(element, len(out_keys), dtypes)
         carry = [np.empty(len(heads), dtype) for dtype in dtypes]
         rows = np.cumsum(heads, dtype=np.uint64) - heads
-        self._kernel(keys, order, tuple(columns), rows, out_keys, tuple(out), tuple(carry))
+        failed = np.zeros(len(heads), bool)
+        self._kernel(keys, order, tuple(columns), rows, out_keys, tuple(out), tuple(carry), failed)
+        if failed.any():
+            raise exception_of("combine")
         return Run(out_keys, out)
 
     def rows_of(self, element: Element, run: Run) -> Run:  # noqa: ARG002 - as the protocol says
@@ -101,5 +106,8 @@ class Reduce:
         out_keys = run.keys[begins]
         out = columns_of(element, len(out_keys), self._dtypes)
         bounds = np.append(begins, len(run.keys)).astype(np.uint64)
-        self._kernel(out_keys, bounds, tuple(run.columns), tuple(out))
+        failed = np.zeros(WORKERS, bool)
+        self._kernel(out_keys, bounds, tuple(run.columns), tuple(out), failed)
+        if failed.any():
+            raise exception_of("reduce")
         return Run(out_keys, out)

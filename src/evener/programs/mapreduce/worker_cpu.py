@@ -9,6 +9,7 @@ import numpy as np
 from evener.programs.mapreduce import kernels_cpu as kernels
 from evener.programs.mapreduce.records import Grouped, columns_of, words_of
 from evener.programs.mapreduce.sort import sort_records
+from evener.programs.steps import exception_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +77,8 @@ class CpuWorker:
                 partition.vertices, partition.out_degree, self.values, self._n, self._keys,
                 tuple(self._columns), self._counts,
             )  # fmt: skip
+            if self._counts.max() > _PIECE:
+                raise exception_of("map")
         return int(self._counts.sum())
 
     def choose(self) -> int:

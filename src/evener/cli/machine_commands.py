@@ -106,8 +106,8 @@ def plan(
     for the least predicted time. Without --for, the output ends with alpha and beta. Beta
     is the share of the edges that cross partitions. After aggregation, each mirror is one message.
 
-    For one CPU element, the edges are not generated or read if a specification or the heading of a file
-    states the sizes, as Parquet files of Evener and the comments of SNAP do.
+    For one CPU element, the command does not generate or read edges if a specification or the heading of a
+    file states the sizes. Parquet files of Evener and the comments of SNAP state them.
 
     With --compare, the command prints a line for each policy. The elements of --on need not exist.
     """

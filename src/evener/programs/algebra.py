@@ -165,8 +165,8 @@ def _choices(
 ) -> list[Sequence[float]]:
     """Return the numbers to try for each number of the identity.
 
-    These are the numbers that keep a field of all values if the other fields are equal; all numbers if none
-    does.
+    A number qualifies for a field if it leaves the field of each value unchanged while the other fields are
+    equal. If none qualifies, all numbers are tried.
     """
     if payload.single:
         return [_IDENTITIES[payload.kinds]]

@@ -234,7 +234,7 @@ def state_class(names: tuple[str, ...], argument: str = "state=") -> Any:
     Raises
     ------
     ArgumentError
-        If a name is no name of Python, or is given twice. If it is that of the ids in tables.
+        If a name is not an identifier, or is given twice. If a name is "vertex", the column of ids in tables.
     """
     if "vertex" in names:
         msg = f"{argument}: expected names of fields, found 'vertex', the column of ids in tables; rename it"

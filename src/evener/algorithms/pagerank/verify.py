@@ -115,7 +115,7 @@ def _has_converged(
     Raises
     ------
     VerificationError
-        If the ranks are neither.
+        If the ranks are neither converged nor those of `max_iter` iterations.
     ArgumentError
         If wrong ranks would meet the tolerance.
     """

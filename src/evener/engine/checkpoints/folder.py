@@ -188,7 +188,7 @@ class CheckpointFolder:
                 self.remove(name)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if that is possible."""
+        """Remove a file; ignore errors."""
         with suppress(OSError):
             (self.path / name).unlink()
 

@@ -21,7 +21,7 @@ __all__ = ["Grammar", "LeadingZeroError", "fields_of", "parse"]
 
 _MAX_UINT32 = np.iinfo(np.uint32).max
 _MAX_INT64 = np.iinfo(np.int64).max
-# No id begins with this digit.
+# A value that no digit has, so that ids may have leading zeros.
 _NO_DIGIT = 10
 _BETWEEN = re.compile(rb"[ \t]*,[ \t]*|[ \t]+")
 

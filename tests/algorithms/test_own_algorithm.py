@@ -90,6 +90,7 @@ def test_progress_and_active_vertices(kcore):
 # ---- the kernels of k-core, and the page that shows them ---------------------------------------------
 
 
+@pytest.mark.usefixtures("example")
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 def test_the_examples_kernels_compile(arch, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

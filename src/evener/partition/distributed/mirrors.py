@@ -108,7 +108,7 @@ def build_own_partitions(
             world, graph.ranges.bounds, neighbours, [numbers.owner, numbers.local, out_degrees]
         )
         found = _Mirrors(neighbours, owner, local, degrees, p, bounds)
-        del degrees
+        del neighbours, owner, local, degrees  # they are large, and `found` frees them
         found.fill_gaps(world, bounds, ranks, own)
         if p is not None:
             partitions[p] = _partition(p, graph, owned, begin, end, found, own[p])
@@ -247,10 +247,11 @@ def _partition(
 ) -> Partition:
     """Return a partition with pending edges."""
     degree = owned.out_degree[begin:end]
-    vertices = np.concatenate([own_vertices, mirrors.vertices])
     order = np.empty(0, np.uint32)
     if len(mirrors.vertices):
         order = order_by_degree(np.concatenate([degree, mirrors.degrees]))
+    vertices = np.concatenate([own_vertices, mirrors.vertices])
+    del mirrors.vertices, mirrors.degrees
     stored = {}
     for direction, rows in owned.rows.items():
         own = rows.offsets[begin : end + 1]

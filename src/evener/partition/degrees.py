@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["MAX_OUT_DEGREE", "by_descending_degree", "descending_degree_on_host"]
+__all__ = ["MAX_OUT_DEGREE", "by_descending_degree", "descending_degree_on_host", "order_by_degree"]
 
 # Largest out-degree: partitions store out-degrees as uint32.
 MAX_OUT_DEGREE = (1 << 32) - 1
@@ -48,3 +48,13 @@ def by_descending_degree(degree: NDArray[np.uint64]) -> NDArray[np.uint32]:
     require(8 * degrees, "sorting vertices by their degrees")
     kernels.order_by_degree(degree, np.zeros(degrees, dtype=np.uint64), by_degree)
     return by_degree
+
+
+def order_by_degree(degrees: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return positions by descending degree; equal degrees keep their order."""
+    words = degrees.astype(np.uint64)
+    np.invert(words, out=words)
+    words <<= np.uint64(32)
+    words |= np.arange(len(words), dtype=np.uint32)
+    words.sort()  # in place: an argsort needs twice the memory
+    return words.astype(np.uint32)

@@ -18,6 +18,7 @@ from evener.graph import csr as build
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.cpu.fill import copy
+from evener.partition.degrees import order_by_degree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,6 @@ __all__ = [
     "neighbour_order",
     "number_mirrors",
     "number_vertices",
-    "order_by_degree",
     "partition_of",
     "up_to_last",
     "work_blocks",
@@ -345,16 +345,6 @@ def neighbour_order(vertices: NDArray[np.uint32], owned: int, out_degree: NDArra
     if len(vertices) == owned:  # owned vertices are in descending degree
         return np.empty(0, np.uint32)
     return order_by_degree(out_degree[vertices])
-
-
-def order_by_degree(degrees: NDArray[Any]) -> NDArray[np.uint32]:
-    """Return positions by descending degree; equal degrees keep their order."""
-    words = degrees.astype(np.uint64)
-    np.invert(words, out=words)
-    words <<= np.uint64(32)
-    words |= np.arange(len(words), dtype=np.uint32)
-    words.sort()  # in place: an argsort needs twice the memory
-    return words.astype(np.uint32)
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

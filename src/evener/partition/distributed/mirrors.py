@@ -15,13 +15,13 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu import numbering
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.block_exchange import fetch_in_rounds
+from evener.partition.degrees import order_by_degree
 from evener.partition.partition import (
     LONG_RUN,
     NEARLY_ALL,
     Edges,
     Partition,
     PendingEdges,
-    order_by_degree,
     partition_of,
     work_blocks,
 )

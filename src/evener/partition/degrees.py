@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evener.errors import ArgumentError
+from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.system.memory import require
 
@@ -15,7 +16,14 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["MAX_OUT_DEGREE", "by_descending_degree", "descending_degree_on_host", "order_by_degree"]
+__all__ = [
+    "MAX_OUT_DEGREE",
+    "by_descending_degree",
+    "descending_degree_on_host",
+    "order_by_degree",
+    "places_in",
+    "replace_by_places",
+]
 
 # Largest out-degree: partitions store out-degrees as uint32.
 MAX_OUT_DEGREE = (1 << 32) - 1
@@ -50,11 +58,23 @@ def by_descending_degree(degree: NDArray[np.uint64]) -> NDArray[np.uint32]:
     return by_degree
 
 
-def order_by_degree(degrees: NDArray[Any]) -> NDArray[np.uint32]:
-    """Return positions by descending degree; equal degrees keep their order."""
-    words = degrees.astype(np.uint64)
-    np.invert(words, out=words)
-    words <<= np.uint64(32)
-    words |= np.arange(len(words), dtype=np.uint32)
-    words.sort()  # in place: an argsort needs twice the memory
-    return words.astype(np.uint32)
+def order_by_degree(degrees: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return positions by descending degree; equal degrees keep their order. `degrees` is overwritten."""
+    np.invert(degrees, out=degrees)
+    degrees <<= np.uint64(32)
+    degrees |= np.arange(len(degrees), dtype=np.uint32)
+    degrees.sort()  # in place: an argsort needs twice the memory
+    return degrees.astype(np.uint32)
+
+
+def places_in(order: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the place of each local number in an order."""
+    places = np.empty_like(order)
+    kernels.invert_order(read_only(order), places)
+    return places
+
+
+def replace_by_places(numbers: NDArray[np.uint32], order: NDArray[np.uint32]) -> None:
+    """Replace local numbers by their places in an order, unless it is empty. Other numbers get any place."""
+    if len(order):
+        kernels.rank_positions(read_only(places_in(order)), numbers)

@@ -25,6 +25,7 @@ from evener.graph.formats import container, validated
 from evener.graph.formats.array_folder import MANIFEST, FolderFormat, check_sums, open_folder, write_folder
 from evener.graph.formats.file import Source
 from evener.graph.graph import Graph
+from evener.partition.degrees import places_in
 from evener.partition.folder_checks import (
     StoredPartition,
     check_lengths,
@@ -361,10 +362,9 @@ def _edges(
     blocks = work_blocks(rows.offsets)
     targets, weights = rows.targets, rows.weights
     if not mapped or (stored.ascending[direction] and len(order)):
-        own, all_local = (
-            np.arange(length, dtype=np.uint32) for length in (stored.owned, len(stored.vertices))
-        )
-        pending = PendingEdges(rows, own, rows.offsets, blocks, all_local, len(all_local), order)
+        own = np.arange(stored.owned, dtype=np.uint32)
+        position = places_in(order) if len(order) else np.arange(len(stored.vertices), dtype=np.uint32)
+        pending = PendingEdges(rows, own, rows.offsets, blocks, position, len(position), order)
         targets, weights = cast("Any", pending), None
     last = rows.offsets[-1]
     return Edges(

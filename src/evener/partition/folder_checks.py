@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import FormatError
+from evener.partition.degrees import places_in
 from evener.partition.partition import Numbering, neighbour_order
 
 if TYPE_CHECKING:
@@ -108,8 +109,7 @@ def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: 
         _require(bool((np.diff(degree) <= 0).all()), f"{number}.vertices in descending degree", path)
         _check_mirrors(number, p, numbering, graph.n, path)
         order = neighbour_order(p.vertices, p.owned, degrees["out"])
-        rank = np.empty(len(order), np.uint32)
-        rank[order] = np.arange(len(order), dtype=np.uint32)
+        rank = places_in(order)
         for direction in p.rows:
             lengths = np.diff(p.rows[direction].offsets.astype(np.int64))
             same = np.array_equal(lengths, degrees[direction][own])

@@ -18,7 +18,7 @@ from evener.graph import csr as build
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.cpu.fill import copy
-from evener.partition.degrees import order_by_degree
+from evener.partition.degrees import order_by_degree, replace_by_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,7 +132,7 @@ class PendingEdges:
     blocks : ndarray of uint32
         Bounds of blocks of rows, as in `Edges`.
     position : ndarray of uint32
-        Local number of each target of the rows.
+        Place of each target of the rows in `order`, or its local number if `order` is empty.
     vertices : int
         Number of owned vertices and mirrors.
     order : ndarray of uint32, shape (L + M,)
@@ -306,6 +306,7 @@ def build_partition(
         ]
         vertices, mirror_bounds, position = number_mirrors(p, numbering, needed)
     order = neighbour_order(vertices, len(owned), out_degree)
+    replace_by_places(position, order)
     stored = [
         Edges(
             offsets=rows,
@@ -344,7 +345,7 @@ def neighbour_order(vertices: NDArray[np.uint32], owned: int, out_degree: NDArra
     """Return the order of neighbours in rows: see `PendingEdges.order`."""
     if len(vertices) == owned:  # owned vertices are in descending degree
         return np.empty(0, np.uint32)
-    return order_by_degree(out_degree[vertices])
+    return order_by_degree(out_degree[vertices].astype(np.uint64, copy=False))
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -109,11 +109,9 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
     ascend = element.table_columns and not on_host
     # Weights are only moved, so their bits will do: one compilation serves all types of one width.
     none = np.empty(0, np.uint32)
-    order, position = none if ascend else edges.order, edges.position
-    if len(order):
-        rank = np.empty(len(order), np.uint32)
-        rank[order] = np.arange(len(order), dtype=np.uint32)
-        position = rank.take(position, mode="clip")  # undefined for vertices that the rows do not need
+    order, position = edges.order, edges.position
+    if ascend and len(order):
+        order, position = none, order.take(position, mode="clip")
     given = read_only(none if graph.weights is None else _bits(graph.weights))
     ends = edges.bounds[edges.blocks]
     step = _EDGES_WRITTEN

@@ -20,9 +20,11 @@ __all__ = [
     "count_owned",
     "find_needed",
     "gather_values",
+    "invert_order",
     "mark_remote",
     "number_locally",
     "order_by_degree",
+    "rank_positions",
     "renumber_rows",
     "row_lengths",
     "row_prefixes",
@@ -208,6 +210,21 @@ def row_lengths(offsets, owned, lengths):
     for i in prange(len(owned)):
         v = np.uint64(owned[i])
         lengths[i] = offsets[v + _ONE] - offsets[v]
+
+
+@parallel
+def invert_order(order, place):
+    """Set ``place[order[i]] = i``."""
+    for i in prange(np.uint64(len(order))):
+        place[order[i]] = i
+
+
+@parallel
+def rank_positions(place, position):
+    """Set ``position[i] = place[position[i]]``; a number beyond the end of `place` counts as the last one."""
+    last = np.uint64(len(place) - 1)
+    for i in prange(np.uint64(len(position))):
+        position[i] = place[min(np.uint64(position[i]), last)]
 
 
 @inline_step

@@ -15,7 +15,7 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu import numbering
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.block_exchange import fetch_in_rounds
-from evener.partition.degrees import order_by_degree
+from evener.partition.degrees import order_by_degree, replace_by_places
 from evener.partition.partition import (
     LONG_RUN,
     NEARLY_ALL,
@@ -100,20 +100,24 @@ def build_own_partitions(
         p: owned.vertices[int(bounds[p]) - base : int(bounds[p + 1]) - base] for p in mine
     }
     out_degrees = graph.out_degrees.astype(np.uint32)
+    graph.release()
     for step in range(max(ranks.count(rank) for rank in range(world.size))):
         p = mine[step] if step < len(mine) else None
         begin, end = (0, 0) if p is None else (int(bounds[p]) - base, int(bounds[p + 1]) - base)
         neighbours = _number_targets(graph.n, owned.rows, begin, end)
-        owner, local, degrees = fetch_in_rounds(
-            world, graph.ranges.bounds, neighbours, [numbers.owner, numbers.local, out_degrees]
-        )
-        found = _Mirrors(neighbours, owner, local, degrees, p, bounds)
-        del neighbours, owner, local, degrees  # they are large, and `found` frees them
+        owner, local = fetch_in_rounds(world, graph.ranges.bounds, neighbours, [numbers.owner, numbers.local])
+        found = _Mirrors(neighbours, owner, local, p, bounds)
+        del neighbours, owner, local  # large, like those below; `found` frees them
         found.fill_gaps(world, bounds, ranks, own)
+        [degrees] = fetch_in_rounds(world, graph.ranges.bounds, found.vertices, [out_degrees])
+        if len(degrees):
+            words = np.concatenate([owned.out_degree[begin:end], degrees], dtype=np.uint64)
+            del degrees
+            found.order = order_by_degree(words)
+            del words
         if p is not None:
             partitions[p] = _partition(p, graph, owned, begin, end, found, own[p])
             mirrors[p] = found.local
-    graph.release()
     return partitions, DistributedNumbering(graph, numbers, own, mirrors)
 
 
@@ -141,13 +145,14 @@ class _Mirrors:
 
     Attributes
     ----------
-    vertices, local, degrees : ndarray of uint32
-        Global number of each mirror, its local number on its owner, and its out-degree; 0 for mirrors that
-        fill gaps.
+    vertices, local : ndarray of uint32
+        Global number of each mirror, and its local number on its owner.
     bounds : ndarray of int64, shape (P + 1,)
         As `Partition.mirror_bounds`.
     position : ndarray of uint32
         Local number of each neighbour.
+    order : ndarray of uint32
+        As `PendingEdges.order`.
     """
 
     def __init__(
@@ -155,13 +160,12 @@ class _Mirrors:
         neighbours: NDArray[np.uint32],
         owner: NDArray[Any],
         local: NDArray[np.uint32],
-        degrees: NDArray[np.uint32],
         p: int | None,
         bounds: NDArray[np.int64],
     ) -> None:
+        self.order = np.empty(0, np.uint32)
         self._p = p
         self._neighbours, self._owner, self._neighbour_local = neighbours, owner, local
-        self._neighbour_degrees = degrees
         self._owned = np.diff(bounds)
         # First and last needed vertex of each owner whose run gets mirrors without gaps.
         self._full: dict[int, tuple[int, int]] = {}
@@ -212,7 +216,6 @@ class _Mirrors:
         self.bounds = owned + np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         self.vertices = np.empty(sum(counts), np.uint32)
         self.local = np.empty(sum(counts), np.uint32)
-        self.degrees = np.zeros(sum(counts), np.uint32)
         self.position = self._neighbour_local  # of owned vertices; mirrors follow
         for q, where in self._where.items():
             begin, end = (int(bound) - owned for bound in self.bounds[q : q + 2])
@@ -231,9 +234,8 @@ class _Mirrors:
                 numbering.rank_in_bitmap(read_only(mine), bitmap, before, place, threads)
                 self.vertices[begin + place] = self._neighbours[where]
                 self.local[begin + place] = mine
-            self.degrees[begin + place] = self._neighbour_degrees[where]
             self.position[where] = place + np.uint32(begin + owned)
-        del self._neighbours, self._owner, self._neighbour_local, self._neighbour_degrees, self._where
+        del self._neighbours, self._owner, self._neighbour_local, self._where
 
 
 def _partition(
@@ -246,12 +248,8 @@ def _partition(
     own_vertices: NDArray[np.uint32],
 ) -> Partition:
     """Return a partition with pending edges."""
-    degree = owned.out_degree[begin:end]
-    order = np.empty(0, np.uint32)
-    if len(mirrors.vertices):
-        order = order_by_degree(np.concatenate([degree, mirrors.degrees]))
     vertices = np.concatenate([own_vertices, mirrors.vertices])
-    del mirrors.vertices, mirrors.degrees
+    del mirrors.vertices
     stored = {}
     for direction, rows in owned.rows.items():
         own = rows.offsets[begin : end + 1]
@@ -268,7 +266,7 @@ def _partition(
             blocks,
             mirrors.position,
             len(vertices),
-            order,
+            mirrors.order,
         )
         stored[direction] = Edges(
             offsets=bounds,
@@ -278,5 +276,7 @@ def _partition(
             rows=int(np.searchsorted(bounds, bounds[-1])),
             boundary=int(boundary),
         )
+    replace_by_places(mirrors.position, mirrors.order)
     out, in_ = stored.get("out"), stored.get("in")
+    degree = owned.out_degree[begin:end]
     return partition_of(p, vertices, mirrors.bounds, degree, out, in_ if graph.directed else out)

@@ -80,9 +80,24 @@ def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Seque
     if not graph.rows:
         msg = "partition: the edges of this graph were placed before and freed; give the path or spec again"
         raise ArgumentError(msg)
-    bounds, rank_of = numbers.bounds, np.array(ranks)
+    owned, offsets, to, places = _send_vertices(graph, numbers, ranks)
+    for direction in sorted(graph.rows):
+        pieces = graph.rows.pop(direction)
+        owned.rows[direction] = _send(world, pieces, to, places, offsets[direction], graph.weight_dtype)
+    return owned
+
+
+def _send_vertices(
+    graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int]
+) -> tuple[OwnedRows, dict[str, NDArray[np.uint64]], NDArray[np.uint16], list[NDArray[np.uint32]]]:
+    """Send the number, the degrees and the strength of each vertex to the rank of its owner.
+
+    Returns the vertices of this rank without rows, the offsets of their rows by direction, and `to` and
+    `places` as for `_send`. This is a collective operation; all ranks must call it.
+    """
+    world, bounds = graph.world, numbers.bounds
     starts = bounds[[ranks.index(rank) for rank in range(world.size)]]
-    to = rank_of[numbers.owner].astype(np.uint16)
+    to = np.array(ranks)[numbers.owner].astype(np.uint16)
     order = np.argsort(to, kind="stable")
     cuts = np.cumsum(np.bincount(to, minlength=world.size))[:-1]
     begin, end = graph.ranges.bounds[world.rank : world.rank + 2]
@@ -92,23 +107,21 @@ def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Seque
 
     places = sent((bounds[numbers.owner] - starts[to] + numbers.local).astype(np.uint32))
     owned = sum(len(part) for part in places)
-    everywhere = np.concatenate(places)
 
     def placed(values: NDArray[Any]) -> NDArray[Any]:
         found = np.empty(owned, values.dtype)
-        found[everywhere] = np.concatenate(sent(values))
+        for at, part in zip(places, sent(values), strict=True):
+            found[at] = part
         return found
 
     vertices = placed(np.arange(begin, end, dtype=np.uint32))
     out_degree = placed(graph.out_degrees.astype(np.uint32))
     strength = None if graph.strength is None else placed(graph.strength)
-    rows = {}
-    for direction in sorted(graph.rows):
-        pieces = graph.rows.pop(direction)
-        offsets = np.zeros(owned + 1, np.uint64)
-        np.cumsum(placed(degrees_of(pieces)), out=offsets[1:])
-        rows[direction] = _send(world, pieces, to, places, offsets, graph.weight_dtype)
-    return OwnedRows(vertices, out_degree, strength, rows)
+    offsets = {direction: np.zeros(owned + 1, np.uint64) for direction in graph.rows}
+    for direction, pieces in graph.rows.items():
+        lengths = out_degree if direction == "out" else placed(degrees_of(pieces))
+        np.cumsum(lengths, out=offsets[direction][1:])
+    return OwnedRows(vertices, out_degree, strength, {}), offsets, to, places
 
 
 def _send(

@@ -9,11 +9,14 @@ enum PeerArray { LABEL, PAIRS, LENGTH };
 
 // List the pairs of labels that the mirrors of a route have in their own tree and at their owner, if the labels
 // differ: the first one in the lower 32 bits. See `boundary_pairs`. Most mirrors have the same pair, so a warp
-// lists equal pairs once.
+// lists equal pairs once, and a block keeps the last pair of its warps.
 __device__ inline void list_pairs(
     Mirrored route, const u32* label_of_owner, Array<const u32> component, Array<const u32> label,
     Array<u64> pairs, Array<u64> length
 ) {
+    __shared__ u64 last_of_block;
+    if (threadIdx.x == 0) last_of_block = 0;
+    __syncthreads();
     u64 last = 0;
     for (u64 first = warp_of_grid() * WARP; first < route.count; first += warps_of_grid() * WARP) {
         u64 m = first + lane(), mirror = route.begin + m;
@@ -23,10 +26,13 @@ __device__ inline void list_pairs(
             u32 owner = ((volatile const u32*)label_of_owner)[route.index[m]];
             if (own != owner) pair = (u64)owner << 32 | own;
         }
-        if (pair == last) pair = 0;
+        if (pair == last || pair == look(last_of_block)) pair = 0;
         if (pair != 0) last = pair;
         u32 equal = __match_any_sync(ALL, pair);
-        if (pair != 0 && __ffs(equal) - 1 == lane()) pairs[room_for_one(length)] = pair;
+        if (pair != 0 && __ffs(equal) - 1 == lane()) {
+            pairs[room_for_one(length)] = pair;
+            last_of_block = pair;
+        }
     }
 }
 
@@ -60,6 +66,8 @@ __global__ void PARALLEL(256) label_together(
     Array<const u32> tree = {component.at, component.length}, known = {label.at, label.length};
     begin_trees(vertices, owned, component, label);
     GroupSum group_sum(grid, group);
+    attach_to_hub(offsets, targets, rows, component);
+    grid.sync();
     link_neighbours(offsets, targets, rows, linked_first, component);
     grid.sync();
     flatten(connected, component);
@@ -67,10 +75,10 @@ __global__ void PARALLEL(256) label_together(
     sample_giant(tree, rows, giant);
     grid.sync();
     u32 root = (u32)look(giant[0]);
-    link_others(offsets, targets, owned, linked_first, root, component, long_rows);
+    link_others(offsets, targets, connected, linked_first, root, component, long_rows);
     if (directed) {
         grid.sync();
-        link_others(in_offsets, in_targets, owned, 0, root, component, long_rows);
+        link_others(in_offsets, in_targets, connected, 0, root, component, long_rows);
     }
     grid.sync();
     flatten(connected, component);

@@ -10,8 +10,10 @@ __global__ void PARALLEL(256) begin(
 }
 
 __global__ void PARALLEL(256) link_first(
-    Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 count, Array<u32> component
+    Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 count, Array<u32> component, Grid grid
 ) {
+    attach_to_hub(offsets, targets, rows, component);
+    grid.sync();
     link_neighbours(offsets, targets, rows, count, component);
 }
 
@@ -23,11 +25,11 @@ __global__ void PARALLEL(1024) find_giant(Array<const u32> component, u64 rows, 
 
 // For a directed graph, call the kernel for out-edges and in-edges with the same `giant`.
 __global__ void PARALLEL(256) link_rest(
-    Array<const u64> offsets, Tiered<u32> targets, u64 owned, u64 skip, Array<const u64> giant,
+    Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, Array<const u64> giant,
     Array<u32> component, Grid grid, Pieces pieces
 ) {
     LongRows long_rows(pieces, grid);
-    link_others(offsets, targets, owned, skip, (u32)giant[0], component, long_rows);
+    link_others(offsets, targets, connected, skip, (u32)giant[0], component, long_rows);
 }
 
 // Count the edges from the tree of ``giant[0]`` to mirrors with the label `giant_label`.

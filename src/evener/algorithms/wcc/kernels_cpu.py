@@ -136,10 +136,10 @@ def compress(connected, component):
 
 
 @inline_step
-def _link_rest_worker(offsets, targets, owned, skip, giant, component, counter):
+def _link_rest_worker(offsets, targets, connected, skip, giant, component, counter):
     first = take_chunk(counter, _CHUNK)
-    while first < owned:
-        for v in range(first, min(first + _CHUNK, owned)):
+    while first < connected:
+        for v in range(first, min(first + _CHUNK, connected)):
             if load(component, v) != giant:
                 for e in range(offsets[v] + skip, offsets[v + _ONE]):
                     _link(component, v, targets[e])
@@ -164,16 +164,17 @@ def find_giant(component, rows, giant):
 
 
 @parallel
-def link_rest(offsets, targets, owned, skip, giant, component):
+def link_rest(offsets, targets, connected, skip, giant, component):
     """Link each vertex outside the tree ``giant[0]`` with its neighbours from the `skip`-th on.
 
-    The vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
+    Vertices from `connected` on have no edges. Those of the giant tree need no work: a neighbour outside the
+    tree links the edge from its own end.
     For a directed graph, call the kernel for out-edges and in-edges with the same `giant`.
     """
     counter = new_counter()
     for _ in prange(WORKERS):
         _link_rest_worker(
-            offsets, targets, np.uint64(owned), np.uint64(skip), np.uint32(giant[_ZERO]), component, counter
+            offsets, targets, np.uint64(connected), np.uint64(skip), np.uint32(giant[_ZERO]), component, counter
         )
 
 

@@ -13,6 +13,9 @@
 constexpr u32 SAMPLE = 1024;
 constexpr u32 CANDIDATES = 32;
 
+// Neighbours of the largest hub that are attached to it before the links.
+constexpr u64 ATTACHED = 1 << 16;
+
 // Make each vertex and mirror a tree of its own, and label each vertex with its global number.
 __device__ inline void begin_trees(
     Array<const u32> vertices, u64 owned, Array<u32> component, Array<u32> label
@@ -39,6 +42,18 @@ __device__ inline void link(Array<u32> component, u32 u, u32 v) {
         a = look(component[parent]);
         b = look(component[low]);
     }
+}
+
+// Make vertex 0, the largest hub, the parent of its first neighbours. Each of them is still a root.
+//
+// Otherwise threads would read that these hubs are roots, keep it in the L1 cache, and then have to bypass the
+// cache again and again.
+__device__ inline void attach_to_hub(
+    Array<const u64> offsets, Tiered<u32> targets, u64 rows, Array<u32> component
+) {
+    if (rows == 0) return;
+    u64 end = least(offsets[0] + ATTACHED, offsets[1]);
+    for (u64 e = offsets[0] + thread_of_grid(); e < end; e += threads_of_grid()) component[read(targets, e)] = 0;
 }
 
 // Link each vertex with its first `count` neighbours, which have the highest degrees.
@@ -140,13 +155,14 @@ template <typename Selected, typename Visit> __device__ inline void over_edges(
 
 // Link each vertex outside the tree `root` with its neighbours from the `skip`-th on. It contains a grid barrier.
 //
-// The vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
+// Vertices from `connected` on have no edges. Those of the giant tree need no work: a neighbour outside the
+// tree links the edge from its own end.
 __device__ inline void link_others(
-    Array<const u64> offsets, Tiered<u32> targets, u64 owned, u64 skip, u32 root, Array<u32> component,
+    Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, u32 root, Array<u32> component,
     LongRows& long_rows
 ) {
     auto outside = [&](u64 v) { return look(component[v]) != root; };
-    over_edges(offsets, owned, skip, outside, long_rows, [&](u32 v, u64 e) { link(component, v, targets[e]); });
+    over_edges(offsets, connected, skip, outside, long_rows, [&](u32 v, u64 e) { link(component, v, targets[e]); });
 }
 
 // Atomically lower the label of a root.

@@ -155,9 +155,9 @@ def _label_trees(engine: Engine, graph: Graph) -> tuple[PartitionedArray, Partit
     engine.compute(kernels.link_first, offsets, targets, engine.out_rows, LINKED_FIRST, component)
     engine.compute(kernels.compress, engine.connected, component)
     engine.compute(kernels.find_giant, component, engine.out_rows, giant)
-    engine.compute(kernels.link_rest, offsets, targets, engine.owned, LINKED_FIRST, giant, component)
+    engine.compute(kernels.link_rest, offsets, targets, engine.connected, LINKED_FIRST, giant, component)
     if graph.directed:
-        engine.compute(kernels.link_rest, *engine.in_[:2], engine.owned, 0, giant, component)
+        engine.compute(kernels.link_rest, *engine.in_[:2], engine.connected, 0, giant, component)
     engine.compute(kernels.compress, engine.connected, component)
 
     # label = min of the numbers in the tree

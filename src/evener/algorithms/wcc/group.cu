@@ -9,14 +9,11 @@ enum PeerArray { LABEL, PAIRS, LENGTH };
 
 // List the pairs of labels that the mirrors of a route have in their own tree and at their owner, if the labels
 // differ: the first one in the lower 32 bits. See `boundary_pairs`. Most mirrors have the same pair, so a warp
-// lists equal pairs once, and a block keeps the last pair of its warps.
+// lists equal pairs once.
 __device__ inline void list_pairs(
     Mirrored route, const u32* label_of_owner, Array<const u32> component, Array<const u32> label,
     Array<u64> pairs, Array<u64> length
 ) {
-    __shared__ u64 last_of_block;
-    if (threadIdx.x == 0) last_of_block = 0;
-    __syncthreads();
     u64 last = 0;
     for (u64 first = warp_of_grid() * WARP; first < route.count; first += warps_of_grid() * WARP) {
         u64 m = first + lane(), mirror = route.begin + m;
@@ -26,13 +23,10 @@ __device__ inline void list_pairs(
             u32 owner = ((volatile const u32*)label_of_owner)[route.index[m]];
             if (own != owner) pair = (u64)owner << 32 | own;
         }
-        if (pair == last || pair == look(last_of_block)) pair = 0;
+        if (pair == last) pair = 0;
         if (pair != 0) last = pair;
         u32 equal = __match_any_sync(ALL, pair);
-        if (pair != 0 && __ffs(equal) - 1 == lane()) {
-            pairs[room_for_one(length)] = pair;
-            last_of_block = pair;
-        }
+        if (pair != 0 && __ffs(equal) - 1 == lane()) pairs[room_for_one(length)] = pair;
     }
 }
 

@@ -1,9 +1,9 @@
 // Weakly connected components: device functions shared by the kernels of single steps and of a group.
 // algorithms/wcc/kernels_cpu.py describes the arrays.
 //
-// A vertex never leaves its tree and only moves towards the root. So a stale parent in the L1 cache is still
-// a vertex of the same tree. A thread first reads the cached parent, because most reads are of hubs, and
-// bypasses the cache only if necessary.
+// A vertex never leaves its tree, and its parents are always its ancestors. So a stale parent in the L1 cache is
+// still an ancestor. A thread first reads the cached parent, because most reads are of hubs, and bypasses the
+// cache only if necessary.
 
 #pragma once
 
@@ -26,7 +26,8 @@ __device__ inline void begin_trees(
     }
 }
 
-// Join the trees of `u` and `v`: make the smaller root the parent of the larger root (Afforest).
+// Join the trees of `u` and `v`: make the smaller root the parent of the larger root (Afforest). On the way to
+// the roots, make the grandparent the parent, because paths are long in some graphs, for example in a grid.
 __device__ inline void link(Array<u32> component, u32 u, u32 v) {
     u32 a = component[u];
     u32 b = component[v];
@@ -40,14 +41,13 @@ __device__ inline void link(Array<u32> component, u32 u, u32 v) {
             if (parent == high || parent == low) return;
         }
         a = look(component[parent]);
+        if (a != parent) component[high] = a;
         b = look(component[low]);
     }
 }
 
-// Make vertex 0, the largest hub, the parent of its first neighbours. Each of them is still a root.
-//
-// Otherwise threads would read that these hubs are roots, keep it in the L1 cache, and then have to bypass the
-// cache again and again.
+// Make vertex 0, the largest hub, the parent of its first neighbours, which are still roots. So the L1 cache
+// does not keep hubs as roots, which would be stale for all later links.
 __device__ inline void attach_to_hub(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, Array<u32> component
 ) {

@@ -78,7 +78,7 @@ def main():
         "",
         "graph in one process",
         "limit of a rank",
-        "peak of a rank",
+        "peak, with shared libraries",
         "over its share",
         "read, place",
     ]

@@ -39,14 +39,18 @@ def test_the_peak_is_at_most_three_shares(tmp_path, monkeypatch, suffix, vertice
     # Buffers of fixed size are small for a graph of real size.
     for module, name, value in SMALL:
         monkeypatch.setattr(import_module(f"evener.{module}"), name, value)
-    ends = (np.random.default_rng(9).random((2, EDGES)) ** 3 * vertices).astype(np.uint32)
-    table, file = pa.table(list(ends), ["src", "dst"]), tmp_path / f"g{suffix}"
+    rng = np.random.default_rng(9)
+    columns = list((rng.random((2, EDGES)) ** 3 * vertices).astype(np.uint32))
+    if directed:  # and weighted
+        columns.append(rng.random(EDGES, dtype=np.float32) + 1)
+    table = pa.table(columns, ["src", "dst", "weight"][: len(columns)])
+    file = tmp_path / f"g{suffix}"
     if suffix == ".txt":
         lines = csv.WriteOptions(include_header=False, delimiter="\t")
         csv.write_csv(table, file, lines)
     else:
         parquet.write_table(table, file)  # one row group, which all ranks read a part of
-    del table, ends
+    del table, columns
 
     def place(_):
         pg = ev.partition(file, "cpu:1", directed=directed)

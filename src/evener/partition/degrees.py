@@ -75,6 +75,9 @@ def places_in(order: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def replace_by_places(numbers: NDArray[np.uint32], order: NDArray[np.uint32]) -> None:
-    """Replace local numbers by their places in an order, unless it is empty. Other numbers get any place."""
+    """Replace each local number by its place in `order`; an empty order changes nothing.
+
+    Numbers that are not in the order become arbitrary places.
+    """
     if len(order):
-        kernels.rank_positions(read_only(places_in(order)), numbers)
+        kernels.replace_by_place(read_only(places_in(order)), numbers)

@@ -25,7 +25,7 @@ from evener.graph.formats import container, validated
 from evener.graph.formats.array_folder import MANIFEST, FolderFormat, check_sums, open_folder, write_folder
 from evener.graph.formats.file import Source
 from evener.graph.graph import Graph
-from evener.partition.degrees import places_in
+from evener.partition.degrees import replace_by_places
 from evener.partition.folder_checks import (
     StoredPartition,
     check_lengths,
@@ -344,11 +344,13 @@ def _stored(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> list[Stor
 
 def _partition(p: int, stored: StoredPartition, graph: Graph, *, mapped: bool) -> Partition:
     """Return a partition with mapped edges if its rows are in the order of a CPU, else with pending edges."""
-    order = np.empty(0, np.uint32)
+    order = position = np.empty(0, np.uint32)
     if not mapped or any(stored.ascending.values()):
         order = neighbour_order(stored.vertices, stored.owned, graph.out_degree())
+        position = np.arange(len(stored.vertices), dtype=np.uint32)
+        replace_by_places(position, order)
     edges = {
-        direction: _edges(rows, stored, order, direction, mapped=mapped)
+        direction: _edges(rows, stored, order, position, direction, mapped=mapped)
         for direction, rows in stored.rows.items()
     }
     ends = (edges.get("out"), edges.get("in")) if graph.directed else (edges["out"], edges["out"])
@@ -356,14 +358,19 @@ def _partition(p: int, stored: StoredPartition, graph: Graph, *, mapped: bool) -
 
 
 def _edges(
-    rows: Graph, stored: StoredPartition, order: NDArray[np.uint32], direction: str, *, mapped: bool
+    rows: Graph,
+    stored: StoredPartition,
+    order: NDArray[np.uint32],
+    position: NDArray[np.uint32],
+    direction: str,
+    *,
+    mapped: bool,
 ) -> Edges:
     """Return the edges of a partition in one direction."""
     blocks = work_blocks(rows.offsets)
     targets, weights = rows.targets, rows.weights
     if not mapped or (stored.ascending[direction] and len(order)):
         own = np.arange(stored.owned, dtype=np.uint32)
-        position = places_in(order) if len(order) else np.arange(len(stored.vertices), dtype=np.uint32)
         pending = PendingEdges(rows, own, rows.offsets, blocks, position, len(position), order)
         targets, weights = cast("Any", pending), None
     last = rows.offsets[-1]

@@ -109,12 +109,12 @@ def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: 
         _require(bool((np.diff(degree) <= 0).all()), f"{number}.vertices in descending degree", path)
         _check_mirrors(number, p, numbering, graph.n, path)
         order = neighbour_order(p.vertices, p.owned, degrees["out"])
-        rank = places_in(order)
+        place = places_in(order)
         for direction in p.rows:
             lengths = np.diff(p.rows[direction].offsets.astype(np.int64))
             same = np.array_equal(lengths, degrees[direction][own])
             _require(same, f"{number}.{direction}.offsets with the degrees of the graph", path)
-            _check_edges(number, p, direction, rank[:0] if p.ascending[direction] else rank, graph, path)
+            _check_edges(number, p, direction, place[:0] if p.ascending[direction] else place, graph, path)
 
 
 def _check_mirrors(number: int, p: StoredPartition, numbering: Numbering, n: int, path: Path) -> None:
@@ -131,13 +131,13 @@ def _check_edges(
     number: int,
     p: StoredPartition,
     direction: str,
-    rank: NDArray[np.uint32],
+    place: NDArray[np.uint32],
     graph: Graph,
     path: Path,
 ) -> None:
     """Check the targets, their order in each row, the weights, and the number of edges to mirrors.
 
-    `rank` has the rank of each local vertex in the order of rows; empty if rows ascend.
+    `place` has the place of each local vertex in the order of rows; empty if rows ascend.
     """
     rows, count = p.rows[direction], len(p.vertices)
     boundary = 0
@@ -147,7 +147,7 @@ def _check_edges(
         targets = rows.targets[max(begin - 1, 0) : end]
         _require(int(targets.max()) < count, f"{number}.{direction}.targets below {count}", path)
         boundary += int(np.count_nonzero(rows.targets[begin:end] >= p.owned))
-        places = rank[targets] if len(rank) else targets
+        places = place[targets] if len(place) else targets
         descents = (np.flatnonzero(places[1:] < places[:-1]) + max(begin, 1)).astype(np.uint64)
         between = rows.offsets[np.searchsorted(rows.offsets, descents)] == descents
         _require(bool(between.all()), f"{number}.{direction}.targets in order in each row", path)

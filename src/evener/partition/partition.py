@@ -132,7 +132,7 @@ class PendingEdges:
     blocks : ndarray of uint32
         Bounds of blocks of rows, as in `Edges`.
     position : ndarray of uint32
-        Place of each target of the rows in `order`, or its local number if `order` is empty.
+        For each target of the rows, its place in `order`; its local number if `order` is empty.
     vertices : int
         Number of owned vertices and mirrors.
     order : ndarray of uint32, shape (L + M,)
@@ -345,7 +345,8 @@ def neighbour_order(vertices: NDArray[np.uint32], owned: int, out_degree: NDArra
     """Return the order of neighbours in rows: see `PendingEdges.order`."""
     if len(vertices) == owned:  # owned vertices are in descending degree
         return np.empty(0, np.uint32)
-    return order_by_degree(out_degree[vertices].astype(np.uint64, copy=False))
+    degrees = out_degree[vertices]  # a copy, which the sort overwrites
+    return order_by_degree(degrees.astype(np.uint64, copy=False))
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -111,7 +111,9 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
     none = np.empty(0, np.uint32)
     order, position = edges.order, edges.position
     if ascend and len(order):
-        order, position = none, order.take(position, mode="clip")
+        position = np.empty_like(edges.position)
+        kernels.gather_values(read_only(order), read_only(edges.position), position)
+        order = none
     given = read_only(none if graph.weights is None else _bits(graph.weights))
     ends = edges.bounds[edges.blocks]
     step = _EDGES_WRITTEN

@@ -167,14 +167,20 @@ def find_giant(component, rows, giant):
 def link_rest(offsets, targets, connected, skip, giant, component):
     """Link each vertex outside the tree ``giant[0]`` with its neighbours from the `skip`-th on.
 
-    Vertices from `connected` on have no edges. Those of the giant tree need no work: a neighbour outside the
-    tree links the edge from its own end.
+    Vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
+    Vertices from `connected` on have no edges.
     For a directed graph, call the kernel for out-edges and in-edges with the same `giant`.
     """
     counter = new_counter()
     for _ in prange(WORKERS):
         _link_rest_worker(
-            offsets, targets, np.uint64(connected), np.uint64(skip), np.uint32(giant[_ZERO]), component, counter
+            offsets,
+            targets,
+            np.uint64(connected),
+            np.uint64(skip),
+            np.uint32(giant[_ZERO]),
+            component,
+            counter,
         )
 
 

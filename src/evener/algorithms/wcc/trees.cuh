@@ -1,9 +1,9 @@
 // Weakly connected components: device functions shared by the kernels of single steps and of a group.
 // algorithms/wcc/kernels_cpu.py describes the arrays.
 //
-// A vertex never leaves its tree, and its parents are always its ancestors. So a stale parent in the L1 cache is
-// still an ancestor. A thread first reads the cached parent, because most reads are of hubs, and bypasses the
-// cache only if necessary.
+// Every parent that a vertex has had remains its ancestor. So a stale parent in the L1 cache is still an
+// ancestor. A thread first reads the cached parent, because most reads are of hubs, and bypasses the cache only
+// if necessary.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 constexpr u32 SAMPLE = 1024;
 constexpr u32 CANDIDATES = 32;
 
-// Neighbours of the largest hub that are attached to it before the links.
+// Neighbours of the largest hub that are attached to it before the links, at most.
 constexpr u64 ATTACHED = 1 << 16;
 
 // Make each vertex and mirror a tree of its own, and label each vertex with its global number.
@@ -41,13 +41,13 @@ __device__ inline void link(Array<u32> component, u32 u, u32 v) {
             if (parent == high || parent == low) return;
         }
         a = look(component[parent]);
-        if (a != parent) component[high] = a;
+        if (a != parent) component[high] = a;  // no other thread swaps it, because it is no root
         b = look(component[low]);
     }
 }
 
-// Make vertex 0, the largest hub, the parent of its first neighbours, which are still roots. So the L1 cache
-// does not keep hubs as roots, which would be stale for all later links.
+// Make vertex 0, the largest hub, the parent of its first neighbours. All vertices must be roots before. So the
+// L1 cache does not keep hubs as roots, which would be stale for all later links.
 __device__ inline void attach_to_hub(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, Array<u32> component
 ) {
@@ -155,8 +155,8 @@ template <typename Selected, typename Visit> __device__ inline void over_edges(
 
 // Link each vertex outside the tree `root` with its neighbours from the `skip`-th on. It contains a grid barrier.
 //
-// Vertices from `connected` on have no edges. Those of the giant tree need no work: a neighbour outside the
-// tree links the edge from its own end.
+// Vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
+// Vertices from `connected` on have no edges.
 __device__ inline void link_others(
     Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, u32 root, Array<u32> component,
     LongRows& long_rows

@@ -24,8 +24,8 @@ __all__ = [
     "mark_remote",
     "number_locally",
     "order_by_degree",
-    "rank_positions",
     "renumber_rows",
+    "replace_by_place",
     "row_lengths",
     "row_prefixes",
     "scatter_ids_of_global",
@@ -220,11 +220,15 @@ def invert_order(order, place):
 
 
 @parallel
-def rank_positions(place, position):
-    """Set ``position[i] = place[position[i]]``; a number beyond the end of `place` counts as the last one."""
+def replace_by_place(place, numbers):
+    """Set ``numbers[i] = place[numbers[i]]``.
+
+    A number beyond the end of `place` counts as the last one, because `numbers` may have entries for vertices
+    that the partition does not need.
+    """
     last = np.uint64(len(place) - 1)
-    for i in prange(np.uint64(len(position))):
-        position[i] = place[min(np.uint64(position[i]), last)]
+    for i in prange(np.uint64(len(numbers))):
+        numbers[i] = place[min(np.uint64(numbers[i]), last)]
 
 
 @inline_step

@@ -100,21 +100,16 @@ def build_own_partitions(
         p: owned.vertices[int(bounds[p]) - base : int(bounds[p + 1]) - base] for p in mine
     }
     out_degrees = graph.out_degrees.astype(np.uint32)
-    graph.release()
+    graph.release()  # its other arrays are not needed
     for step in range(max(ranks.count(rank) for rank in range(world.size))):
         p = mine[step] if step < len(mine) else None
         begin, end = (0, 0) if p is None else (int(bounds[p]) - base, int(bounds[p + 1]) - base)
         neighbours = _number_targets(graph.n, owned.rows, begin, end)
         owner, local = fetch_in_rounds(world, graph.ranges.bounds, neighbours, [numbers.owner, numbers.local])
         found = _Mirrors(neighbours, owner, local, p, bounds)
-        del neighbours, owner, local  # large, like those below; `found` frees them
+        del neighbours, owner, local  # so that `found` can free them
         found.fill_gaps(world, bounds, ranks, own)
-        [degrees] = fetch_in_rounds(world, graph.ranges.bounds, found.vertices, [out_degrees])
-        if len(degrees):
-            words = np.concatenate([owned.out_degree[begin:end], degrees], dtype=np.uint64)
-            del degrees
-            found.order = order_by_degree(words)
-            del words
+        found.order_by_degree(world, graph.ranges.bounds, out_degrees, owned.out_degree[begin:end])
         if p is not None:
             partitions[p] = _partition(p, graph, owned, begin, end, found, own[p])
             mirrors[p] = found.local
@@ -150,7 +145,7 @@ class _Mirrors:
     bounds : ndarray of int64, shape (P + 1,)
         As `Partition.mirror_bounds`.
     position : ndarray of uint32
-        Local number of each neighbour.
+        Local number of each neighbour. `_partition` replaces it by the place in `order`.
     order : ndarray of uint32
         As `PendingEdges.order`.
     """
@@ -163,7 +158,6 @@ class _Mirrors:
         p: int | None,
         bounds: NDArray[np.int64],
     ) -> None:
-        self.order = np.empty(0, np.uint32)
         self._p = p
         self._neighbours, self._owner, self._neighbour_local = neighbours, owner, local
         self._owned = np.diff(bounds)
@@ -210,6 +204,24 @@ class _Mirrors:
             at[rank] += last - first
         self._arrange(full, 0 if self._p is None else int(bounds[self._p + 1] - bounds[self._p]))
 
+    def order_by_degree(
+        self,
+        world: World,
+        ranges: NDArray[np.int64],
+        out_degrees: NDArray[np.uint32],
+        owned_degrees: NDArray[np.uint32],
+    ) -> None:
+        """Find the order of neighbours, given the out-degrees of this rank's range and of the owned vertices.
+
+        This is a collective operation; all ranks must call it.
+        """
+        [degrees] = fetch_in_rounds(world, ranges, self.vertices, [out_degrees])
+        self.order = np.empty(0, np.uint32)
+        if len(degrees):
+            words = np.concatenate([owned_degrees, degrees], dtype=np.uint64)
+            del degrees
+            self.order = order_by_degree(words)
+
     def _arrange(self, full: dict[int, NDArray[np.uint32]], owned: int) -> None:
         threads = numba.get_num_threads()
         counts = [len(full[q]) if q in full else len(self._where.get(q, ())) for q in range(len(self._owned))]
@@ -250,15 +262,15 @@ def _partition(
     """Return a partition with pending edges."""
     vertices = np.concatenate([own_vertices, mirrors.vertices])
     del mirrors.vertices
+    boundary = {
+        direction: _count_remote(rows, begin, end, mirrors.position) for direction, rows in owned.rows.items()
+    }
+    replace_by_places(mirrors.position, mirrors.order)
     stored = {}
     for direction, rows in owned.rows.items():
         own = rows.offsets[begin : end + 1]
         bounds = own - own[0]
         blocks = work_blocks(bounds)
-        targets = rows.targets[int(own[0]) : int(own[-1])]
-        boundary = kernels.count_remote(
-            read_only(targets), mirrors.position, np.uint32(end - begin), numba.get_num_threads()
-        )
         pending = PendingEdges(
             rows,
             np.arange(begin, end, dtype=np.uint32),
@@ -274,9 +286,15 @@ def _partition(
             weights=None,
             blocks=blocks,
             rows=int(np.searchsorted(bounds, bounds[-1])),
-            boundary=int(boundary),
+            boundary=boundary[direction],
         )
-    replace_by_places(mirrors.position, mirrors.order)
     out, in_ = stored.get("out"), stored.get("in")
     degree = owned.out_degree[begin:end]
     return partition_of(p, vertices, mirrors.bounds, degree, out, in_ if graph.directed else out)
+
+
+def _count_remote(rows: Rows, begin: int, end: int, position: NDArray[np.uint32]) -> int:
+    """Return how many edges of rows lead to mirrors."""
+    targets = rows.targets[int(rows.offsets[begin]) : int(rows.offsets[end])]
+    threads = numba.get_num_threads()
+    return int(kernels.count_remote(read_only(targets), position, np.uint32(end - begin), threads))

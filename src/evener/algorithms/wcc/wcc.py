@@ -1,11 +1,11 @@
 """Weakly connected components, on any number of partitions.
 
-Idea: each partition links the ends of its edges, with mirrors as vertices, into trees (Afforest). First, each
-vertex is linked to its neighbours of highest degree, which joins most of a skewed graph. Then all other edges
-are linked, except edges of the giant tree. The tree of a mirror and the tree of its owner belong to one
-component. The pairs of their labels, of all partitions, reach every element. Each element links them into a
-forest over global vertex numbers, whose roots are the labels of the components. One exchange is enough for
-any diameter.
+Idea: each partition links the ends of its edges, with mirrors as vertices, into trees (Afforest). First,
+neighbours of the largest hub are attached to it. Then each vertex is linked to its neighbours of highest
+degree, which joins most of a skewed graph. Then all other edges are linked, except edges of the giant tree.
+The tree of a mirror and the tree of its owner belong to one component. The pairs of their labels, of all
+partitions, reach every element. Each element links them into a forest over global vertex numbers, whose roots
+are the labels of the components. One exchange is enough for any diameter.
 
 An edge between the giant trees of two partitions is skipped from both ends. Usually another edge joins the
 two trees, or a mirror of a hub does. Otherwise, as between two halves of a lattice, a search looks for

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -23,6 +24,7 @@ from evener.algorithms.registry import find, names
 from evener.cli import runs
 from evener.cli.options import PLACEMENT_OPTIONS
 from evener.cli.output import in_options, note
+from evener.system import mpi
 
 KARATE = nx.karate_club_graph()
 
@@ -969,6 +971,25 @@ class TestFailures:
         assert "KeyError in test_cli.py" in done.err
         monkeypatch.setenv("EVENER_TRACEBACK", "1")
         assert "Traceback (most recent call last)" in evener("run", "wcc", "grid:2x2").err
+
+    def test_an_error_of_the_mpi_library_is_no_bug(self, evener, monkeypatch):
+        """It first waits, because another rank may be lost, which ends the job with a better message."""
+
+        class LibraryError(RuntimeError):
+            pass
+
+        def lose(*_):
+            raise LibraryError("MPI_ERR_OTHER")
+
+        waited = []
+        monkeypatch.setitem(sys.modules, "mpi4py.MPI", SimpleNamespace(Exception=LibraryError))
+        monkeypatch.setattr(runs, "compute", lose)
+        monkeypatch.setattr(mpi, "sleep", waited.append)
+        done = evener("run", "wcc", "grid:2x2")
+        assert done.status == 1
+        assert waited == [mpi._NOTICING]
+        assert "the MPI library failed: MPI_ERR_OTHER" in done.err
+        assert "bug" not in done.err
 
     def test_a_memory_error_without_a_message(self, evener, monkeypatch):
         def exhaust(*_):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing, printable
 from evener.cli.supervisor import Interrupted, Job, supervise
 from evener.errors import EvenerError, MpiError, VerificationError
-from evener.system.mpi import mpi_world
+from evener.system.mpi import await_loss, mpi_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +88,8 @@ def _failed(error: BaseException) -> int:
         return _say(_unusable(error), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
         return _say(f"not enough memory: {str(error) or 'an allocation failed'}", _BAD_ARGUMENT)
+    if await_loss(error):
+        return _say(f"the MPI library failed: {error}; look for ranks that ended or lost their network", _BUG)
     if (why := _why_no_kernels(error)) is not None:
         return _say(why, _BAD_ARGUMENT)
     folder = _folder_of_kernels(error)

@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 from functools import cache, reduce
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MpiWorld", "launched_rank", "launched_ranks", "mpi_world"]
+__all__ = ["MpiWorld", "await_loss", "launched_rank", "launched_ranks", "mpi_world"]
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
 # Variables with the number of ranks and of this rank: of MPICH, Intel MPI and Slurm's PMI, and of Open MPI.
@@ -40,6 +41,8 @@ _PIECE = 1 << 30
 _SLOT, _HEAD = 256, 8
 # Seconds that the launcher has to end this rank after the loss of another.
 _ABORTING = 2.0
+# Seconds in which a lifeline notices that a machine is out of reach, and ends the job.
+_NOTICING = 22.0
 
 
 def launched_ranks() -> int:
@@ -87,6 +90,19 @@ def mpi_world() -> MpiWorld | None:
         )
         raise MpiError(msg)
     return MpiWorld(MPI)
+
+
+def await_loss(error: BaseException) -> bool:
+    """Return whether an error is of the MPI library.
+
+    The usual cause of such an error is the loss of another rank. So the function first waits for a lifeline,
+    which ends the job with the name of the lost rank.
+    """
+    mpi = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not isinstance(error, mpi.Exception):
+        return False
+    sleep(_NOTICING)
+    return True
 
 
 class MpiWorld:
@@ -235,6 +251,7 @@ class MpiWorld:
         self._mpi.COMM_WORLD.Abort(1)
 
     def _end_all(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        await_loss(error)
         self.fail("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), 1)
 
 

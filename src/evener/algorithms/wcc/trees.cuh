@@ -13,7 +13,7 @@
 constexpr u32 SAMPLE = 1024;
 constexpr u32 CANDIDATES = 32;
 
-// Neighbours of the largest hub that are attached to it before the links, at most.
+// At most so many neighbours of the largest hub are attached to it before the links.
 constexpr u64 ATTACHED = 1 << 16;
 
 // Make each vertex and mirror a tree of its own, and label each vertex with its global number.

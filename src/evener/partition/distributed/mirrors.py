@@ -109,7 +109,7 @@ def build_own_partitions(
         found = _Mirrors(neighbours, owner, local, p, bounds)
         del neighbours, owner, local  # so that `found` can free them
         found.fill_gaps(world, bounds, ranks, own)
-        found.order_by_degree(world, graph.ranges.bounds, out_degrees, owned.out_degree[begin:end])
+        found.order_neighbours(world, graph.ranges.bounds, out_degrees, owned.out_degree[begin:end])
         if p is not None:
             partitions[p] = _partition(p, graph, owned, begin, end, found, own[p])
             mirrors[p] = found.local
@@ -204,7 +204,7 @@ class _Mirrors:
             at[rank] += last - first
         self._arrange(full, 0 if self._p is None else int(bounds[self._p + 1] - bounds[self._p]))
 
-    def order_by_degree(
+    def order_neighbours(
         self,
         world: World,
         ranges: NDArray[np.int64],

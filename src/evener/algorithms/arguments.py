@@ -38,6 +38,7 @@ __all__ = [
     "number_of_vertex",
     "opened",
     "unsigned",
+    "weights_used",
 ]
 
 _log = logging.getLogger("evener")
@@ -239,6 +240,28 @@ def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
     tail, head = reversed(ends) if turned else ends
     msg = f"the edge from {graph.ids[tail]} to {graph.ids[head]} weighs {weights[e]}; {need}"
     raise ArgumentError(msg)
+
+
+def weights_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  # noqa: FBT001 - an argument
+    """Return whether an algorithm uses the weights of the edges; by default, if the graph has weights.
+
+    Raises
+    ------
+    ArgumentError
+        If `weights` is not a truth value, or is True and the graph has none. If weights are used and a weight
+        is negative, NaN or infinite.
+    """
+    if weights is None:
+        weights = graph.weight_dtype is not None
+    if not isinstance(weights, bool | np.bool_):
+        msg = f"weights=: expected True, False or None, found {weights!r}"
+        raise ArgumentError(msg)
+    if weights and graph.weight_dtype is None:
+        msg = "weights=: expected a graph with weights, found none; read it with weights, or omit weights="
+        raise ArgumentError(msg)
+    if weights:
+        check_weights(graph, f"{algorithm} needs finite weights of 0 or more on every edge", finite=True)
+    return bool(weights)
 
 
 def unsigned(weights: PartitionedArray) -> PartitionedArray:

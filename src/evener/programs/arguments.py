@@ -15,36 +15,84 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["Condition", "check_tolerance", "first_values", "stop_condition"]
+__all__ = ["Condition", "first_values", "fixed_iterations", "relative_change", "stop_condition"]
 
 
 class Condition(NamedTuple):
-    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough."""
+    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough.
+
+    Attributes
+    ----------
+    limit : int
+    fixed : bool
+        Whether the run has `limit` iterations, unless no vertex is active before.
+    tolerance : float or None
+        The sum of changes that ends the run; None if each vertex decides.
+    text : str
+        The condition in words.
+    relative : bool
+        Whether `tolerance` is relative to the sum that the run adds up over all vertices.
+    remedy : str
+        What to do if the run reaches `limit` before, in words.
+    overflow : str
+        What to do if a value is beyond the range of its type, in words.
+    """
 
     limit: int
     fixed: bool
     tolerance: float | None
     text: str
+    relative: bool = False
+    remedy: str = "increase max_iter= or change until="
+    overflow: str = "a function overflows or divides by 0; scale the first values or the weights"
 
-    def is_met(self, all_converged: bool, change: float) -> bool:  # noqa: FBT001 - the value of the kernel
+    def is_met(self, all_converged: bool, change: float, total: float) -> bool:  # noqa: FBT001 - the value of the kernel
         """Return whether a run ends after an iteration with this sum of changes."""
         if self.fixed:
             return False
-        return all_converged if self.tolerance is None else change < self.tolerance
+        if self.tolerance is None:
+            return all_converged
+        return change < self.tolerance * total or change == 0 if self.relative else change < self.tolerance
 
 
-def check_tolerance(tol: Any) -> float:
-    """Return a tolerance as a float.
+def fixed_iterations(max_iter: Any) -> Condition:
+    """Return the condition of a run with exactly `max_iter` iterations, unless nothing changes before.
 
     Raises
     ------
     ArgumentError
-        If the tolerance is not a finite number above 0.
+        If `max_iter` is not an integer of at least 0.
+    """
+    return Condition(_limit(max_iter), fixed=True, tolerance=None, text="")
+
+
+def relative_change(tol: Any, max_iter: Any) -> Condition:
+    """Return the condition of a run that ends if all changes sum to less than `tol` times all values.
+
+    Raises
+    ------
+    ArgumentError
+        If `tol` is not a finite number above 0, or `max_iter` is not an integer of at least 0.
     """
     if not is_number(tol) or not 0 < tol < math.inf:
         msg = f"tol=: expected a finite number above 0, found {tol!r}"
         raise ArgumentError(msg)
-    return float(tol)
+    return Condition(
+        _limit(max_iter),
+        fixed=False,
+        tolerance=float(tol),
+        text=f"a relative change below {tol:g}",
+        relative=True,
+        remedy="increase max_iter= or tol=",
+        overflow="scale the weights",
+    )
+
+
+def _limit(max_iter: Any) -> int:
+    if not is_integral(max_iter) or max_iter < 0:
+        msg = f"max_iter=: expected an integer of at least 0, found {max_iter!r}"
+        raise ArgumentError(msg)
+    return int(max_iter)
 
 
 def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Condition:
@@ -62,20 +110,16 @@ def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Cond
     ArgumentError
         If the arguments are not as documented.
     """
-    if not is_integral(max_iter) or max_iter < 0:
-        msg = f"max_iter=: expected an integer of at least 0, found {max_iter!r}"
-        raise ArgumentError(msg)
+    limit = _limit(max_iter)
     if until is None:
-        return Condition(int(max_iter), fixed=False, tolerance=None, text="no value to change")
+        return Condition(limit, fixed=False, tolerance=None, text="no value to change")
     if functions and callable(until):
-        return Condition(
-            int(max_iter), fixed=False, tolerance=None, text="until= to be true for all vertices"
-        )
+        return Condition(limit, fixed=False, tolerance=None, text="until= to be true for all vertices")
     if is_number(until) and isinstance(until, int | np.integer) and until >= 0:
         return Condition(int(until), fixed=True, tolerance=None, text="")
     if is_number(until) and not isinstance(until, int | np.integer) and 0 < until < math.inf:
         text = f"a sum of changes below {until:g}"
-        return Condition(int(max_iter), fixed=False, tolerance=float(until), text=text)
+        return Condition(limit, fixed=False, tolerance=float(until), text=text)
     more, remedy = (
         (" or a function", "") if functions else ("", "; let apply return whether a vertex is active")
     )

@@ -134,4 +134,8 @@ def check_types(operators: Operators, *, real: bool) -> None:
     wide = types.float64 if real else types.int64
     extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
     for operator in operators:
-        operator.check_number(operator.returned((wide, wide), extra), wide)
+        returned = operator.returned((wide, wide), extra)
+        if operator.name == "until":
+            operator.check_truth(returned, "whether a vertex has converged")
+        else:
+            operator.check_number(returned, wide)

@@ -33,11 +33,19 @@ from evener.programs.compilation import (
     iterate_kernel,
 )
 from evener.programs.gimv_fields import run_fields
+from evener.programs.infinity import InfinityCheck
 from evener.programs.mapreduce.compilation import Signature, check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
-from evener.programs.steps import check_ranks, exception_of, raise_nan, upload_owned, write_owned
+from evener.programs.steps import (
+    all_have_edges,
+    check_ranks,
+    exception_of,
+    raise_nan,
+    upload_owned,
+    write_owned,
+)
 from evener.programs.supersteps import Run
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
@@ -143,7 +151,8 @@ def gimv(
     -------
     Result
         ``value``, or an array for each field: shape (n,), or the values of the rank's block of vertices with
-        several ranks. `outcome` has ``iterations`` and ``converged``, which is None if `until` is an integer.
+        several ranks. `outcome` has ``iterations`` and ``converged``. If `until` is an integer,
+        ``converged`` says whether the last iteration changed no value.
 
     Warns
     -----
@@ -154,7 +163,9 @@ def gimv(
     ------
     ArgumentError
         If an operator is not a pure function of numbers, cannot be compiled or raises an exception. If random
-        values show that `combine_all` is not associative or commutative. If a value becomes NaN.
+        values show that `combine_all` is not associative or commutative. If a value becomes NaN. If a value
+        becomes infinite, and neither `v0`, weights, operators nor the identity of a vertex without in-edges
+        have this infinity. If a value is infinite, and a sum of other numbers may exceed the largest number.
     DeviceError
         If a GPU is named and none can be used, or if a GPU fails.
     MpiError
@@ -255,9 +266,13 @@ def _run_numbers(
     if first.dtype == np.float32 and not per_edge:
         columns = message_columns(pg, "in_", unit)
     run = Engine(pg, "gimv", progress=progress, host_state=spec.host_state)
+    infinity = InfinityCheck(
+        "gimv", pg, condition, first=[first], identity=unit, operators=operators, weighted=per_edge,
+        all_hear=lambda: all_have_edges(pg, run.in_[0]),
+    )  # fmt: skip
     facts = {"operators": repr(agreed), "v0": first}
     with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
-        value, iterations, converged = _iterate(
+        value, iterations, converged, total = _iterate(
             run,
             checkpoints,
             pg,
@@ -266,11 +281,13 @@ def _run_numbers(
             columns=columns,
             identity=unit,
             condition=condition,
+            infinity=infinity,
             per_edge=per_edge,
             keeps_initial=any("initial" in one.extra for one in operators),
         )
+        infinity.finish({"value": value})
     edges = pg.graph.m * iterations
-    return Run(pg, run, {"value": value}, iterations, converged, edges, condition, passes=iterations)
+    return Run(pg, run, {"value": value}, iterations, converged, edges, condition, total, passes=iterations)
 
 
 def _iterate(
@@ -283,10 +300,11 @@ def _iterate(
     columns: list[ColumnBlocks | None],
     identity: float,
     condition: Condition,
+    infinity: InfinityCheck,
     per_edge: bool,
     keeps_initial: bool,
-) -> tuple[PartitionedArray, int, bool | None]:
-    """Return the values, the number of iterations, and whether the condition is met."""
+) -> tuple[PartitionedArray, int, bool, float]:
+    """Return the values, the number of iterations, whether they have converged, and their absolute sum."""
     graph = pg.graph
     owned = upload_owned(engine, pg, first)
     initial = engine.copy(owned) if keeps_initial else owned
@@ -312,12 +330,12 @@ def _iterate(
 
     engine.superstep("begin", active=engine.owned)
     if graph.n == 0:
-        return owned, 0, None if condition.fixed else True
+        return owned, 0, True, 0.0
     _, _, total = advance(begin=True, total=0.0, last=condition.limit == 0)
     if math.isnan(total):
         raise exception_of("gimv")
     message, next_message = next_message, message
-    iteration, converged = 0, False
+    iteration, ready, converged = 0, 0, False
     while iteration < condition.limit and not converged:
         arrays = {"message": message} if per_edge else {"value": owned, "message": message}
         iteration, total = checkpoints.step(arrays, iteration, total)
@@ -330,8 +348,10 @@ def _iterate(
             engine.finish()
             raise_nan("gimv", pg, value, iteration)
             raise exception_of("gimv")
-        converged = condition.is_met(ready == graph.n, change)
-    return message if per_edge else owned, iteration, None if condition.fixed else converged
+        infinity.step({"value": value}, change, iteration)
+        converged = condition.is_met(ready == graph.n, change, total)
+    converged = converged or (condition.fixed and ready == graph.n)
+    return message if per_edge else owned, iteration, converged, total
 
 
 def _unchanged(old: Any, new: Any) -> Any:

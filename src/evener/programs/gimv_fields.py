@@ -162,7 +162,7 @@ def _checked(operators: Operators, fields: _Fields, *, real_weights: bool) -> Pa
     expected = f"({', '.join(fields.names)},)"
     check_fields(operators.assign, returned, fields.names, fields.real, expected=expected, returned=returned)
     is_met = operators.until.returned((value, value), extra)
-    operators.until.check_number(is_met, types.float64, "whether a vertex has converged")
+    operators.until.check_truth(is_met, "whether a vertex has converged")
     return message
 
 

@@ -7,23 +7,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.errors import ArgumentError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.array import PartitionedArray
     from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.supersteps import Run
 
-__all__ = ["unit_length", "unit_sum"]
+__all__ = ["equal_length", "equal_sum", "unit_length", "unit_sum", "vanishes"]
 
 
 def unit_length(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
     """Return the values of this rank's block, divided by the Euclidean norm over all ranks."""
-    values = pg.gather(array)
+    values = _scaled(pg, array)
     length = math.sqrt(pg.world.allreduce(float(values @ values), "sum"))
     return np.asarray(values / (length or 1.0))
 
 
 def unit_sum(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
     """Return the values of this rank's block, divided by their sum over all ranks."""
-    values = pg.gather(array)
+    values = _scaled(pg, array)
     return np.asarray(values / (pg.world.allreduce(float(values.sum()), "sum") or 1.0))
+
+
+def equal_length(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
+    """Return equal values of this rank's block, with the Euclidean norm 1 over all ranks."""
+    return np.full(len(pg.gather(array)), 1 / math.sqrt(max(pg.graph.n, 1)))
+
+
+def equal_sum(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
+    """Return equal values of this rank's block, with the sum 1 over all ranks."""
+    return np.full(len(pg.gather(array)), 1 / max(pg.graph.n, 1))
+
+
+def vanishes(run: Run, name: str, *, weighted: bool) -> bool:
+    """Return whether the matrix of a power iteration is zero: no edge, or no weight above 0.
+
+    Raises
+    ------
+    ArgumentError
+        If all values are 0, and the matrix is not zero.
+    """
+    graph = run.pg.graph
+    if graph.m == 0 or (weighted and graph.weight_range[1] == 0):
+        return True
+    if run.total == 0 and run.iterations:
+        msg = (
+            f"{name}: the values of all vertices are 0 after iteration {run.iterations}; expected a cycle of "
+            "edges, so that an eigenvalue is above 0, and weights that float64 can multiply; use another "
+            "centrality or scale the weights"
+        )
+        raise ArgumentError(msg)
+    return False
+
+
+def _scaled(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
+    """Return values of at least 0 over the largest one, so that neither sums nor squares overflow."""
+    values = pg.gather(array)
+    return np.asarray(values / (pg.world.allreduce(float(values.max(initial=0)), "max") or 1.0))

@@ -132,6 +132,19 @@ class Operator:
             raise self.explain(error) from None
         return self.compiled.overloads[signature].signature.return_type
 
+    def check_truth(self, returned: types.Type, what: str) -> None:
+        """Raise an error unless a result is a truth value; a floating-point number may be NaN.
+
+        Raises
+        ------
+        ArgumentError
+            With the place of the operator.
+        """
+        if not isinstance(returned, types.Integer | types.Boolean):
+            found = f"{type_text(returned)} at {self.where}"
+            msg = f"{self.name}: expected a function that returns {what}, found {found}"
+            raise ArgumentError(msg)
+
     def check_number(
         self,
         returned: types.Type,

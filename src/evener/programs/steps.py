@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "absolute_sum",
+    "all_have_edges",
     "check_ranks",
     "exception_of",
     "is_constant",
@@ -81,6 +82,18 @@ def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteratio
             "0 by 0, or combine infinities"
         )
         raise ArgumentError(msg)
+
+
+def all_have_edges(pg: PartitionedGraph, *offsets: PartitionedArray) -> bool:
+    """Return whether each vertex has an edge in one of several directions, given the offsets of their rows.
+
+    This is a collective operation; all ranks must call it.
+    """
+    empty = False
+    for element, *own in zip(pg.elements, *offsets, strict=True):
+        degrees = sum(np.diff(element.download(rows)) for rows in own)
+        empty = empty or bool((degrees == 0).any())
+    return not pg.world.allreduce(int(empty), "max")
 
 
 def is_constant(values: NDArray[Any]) -> bool:

@@ -23,7 +23,14 @@ from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
-from evener.programs.steps import exception_of, message_dtypes, raise_nan, upload_owned, write_owned
+from evener.programs.steps import (
+    all_have_edges,
+    exception_of,
+    message_dtypes,
+    raise_nan,
+    upload_owned,
+    write_owned,
+)
 from evener.programs.vertex_kernels_gpu import GpuArrays
 
 if TYPE_CHECKING:
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
+    from evener.programs.infinity import InfinityCheck
     from evener.programs.mapreduce.stages import Stages
     from evener.programs.payload import Payload
     from evener.programs.vertex_kernels_cpu import Shape
@@ -57,6 +65,10 @@ class Run(NamedTuple):
 
     Attributes
     ----------
+    converged : bool
+        Whether the condition is met. After a fixed number of iterations: whether nothing changes.
+    total : float
+        The last sum over all vertices, of `aggregate` or of absolute values.
     passes : int
         The passes that plans count; 0 for MapReduce.
     """
@@ -65,9 +77,10 @@ class Run(NamedTuple):
     engine: Engine | Stages
     fields: dict[str, PartitionedArray]
     iterations: int
-    converged: bool | None
+    converged: bool
     edges: int
     condition: Condition
+    total: float
     passes: int
 
 
@@ -154,7 +167,12 @@ class Supersteps:
         return lengths
 
     def run(
-        self, active: NDArray[np.bool_] | None, condition: Condition, name: str, checkpoints: Checkpoints
+        self,
+        active: NDArray[np.bool_] | None,
+        condition: Condition,
+        infinity: InfinityCheck,
+        name: str,
+        checkpoints: Checkpoints,
     ) -> Run:
         """Run supersteps until the condition is met, or no vertex is active.
 
@@ -193,9 +211,21 @@ class Supersteps:
             bits, edges = next_bits, edges + int(read)
             if math.isnan(change) or math.isnan(total):
                 self._raise_nan(name, iteration, change)
-            converged = condition.is_met(count == 0, change) or (count == 0 and not self.all_work)
-        done = None if condition.fixed else converged
-        return Run(self.pg, engine, self.fields, iteration, done, edges, condition, passes=iteration)
+            infinity.step(self.fields, change, iteration)
+            converged = condition.is_met(count == 0, change, total) or (count == 0 and not self.all_work)
+        infinity.finish(self.fields)
+        done = converged or (condition.fixed and count == 0)
+        return Run(self.pg, engine, self.fields, iteration, done, edges, condition, total, passes=iteration)
+
+    def all_hear(self) -> bool:
+        """Return whether each vertex has messages in all supersteps.
+
+        This is a collective operation; all ranks must call it.
+        """
+        offsets = [[PartitionedArray([rows[0] for rows in one]) for one in pair] for pair in self.directions]
+        if self.shape.both:
+            return all_have_edges(self.pg, *offsets[0])
+        return all(all_have_edges(self.pg, near) for near, _ in offsets)
 
     def _step(
         self,

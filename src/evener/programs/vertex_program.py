@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
     from evener.programs.supersteps import Run
 
@@ -169,7 +170,8 @@ def vertex_program(
     -------
     Result
         An array for each field: shape (n,), or the values of the rank's block of vertices with several ranks.
-        `outcome` has ``iterations`` and ``converged``, which is None if `until` is an integer.
+        `outcome` has ``iterations`` and ``converged``. If `until` is an integer, ``converged`` says whether
+        no vertex is active after the last superstep.
 
     Warns
     -----
@@ -181,7 +183,9 @@ def vertex_program(
     ArgumentError
         If a function is not a pure function of numbers, cannot be compiled, returns another type or raises an
         exception. If random values show that `combine` is not associative or commutative. If a field becomes
-        NaN.
+        NaN. If a field becomes infinite, and neither `state`, weights, functions nor the identity of a vertex
+        without messages have this infinity. If a field is infinite, and a sum of other numbers may exceed the
+        largest number.
     MpiError
         If ranks have different programs.
     OutOfMemoryError
@@ -203,8 +207,9 @@ def vertex_program(
     >>> ev.vertex_program(g, program)["distance"].tolist()
     [0.0, 1.0, 2.0, 1.0, inf]
     """
+    condition = stop_condition(until, max_iter, functions=False)
     run = run_program(
-        graph, program, _SPEC, until=until, max_iter=max_iter, on=on, policy=policy, alpha=alpha,
+        graph, program, _SPEC, condition=condition, on=on, policy=policy, alpha=alpha,
         gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return result_of(run, "vertex_program", *columns_of(run), {"until": until})
@@ -215,8 +220,7 @@ def run_program(
     program: VertexProgram | Callable[[Graph], VertexProgram],
     spec: AlgorithmSpec,
     *,
-    until: int | float | None = None,
-    max_iter: int = 1000,
+    condition: Condition,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
@@ -234,7 +238,8 @@ def run_program(
     program : VertexProgram, or function of a Graph
         A function returns the program of the graph.
     spec : AlgorithmSpec
-    until, max_iter, on, policy, alpha, gpu_memory, progress, checkpoint
+    condition : Condition
+    on, policy, alpha, gpu_memory, progress, checkpoint
         As for `vertex_program`.
 
     Raises
@@ -252,7 +257,6 @@ def run_program(
     if along != ("both",) and not (along and set(along) <= {"out", "in"}):
         msg = f'along=: expected "out", "in", "both" or a tuple of "out" and "in", found {program.along!r}'
         raise ArgumentError(msg)
-    condition = stop_condition(until, max_iter, functions=False)
     first = _first_fields(program, source)
     functions = _functions(program, first)
     message = message_of(functions, real_weights=weights_are_real(source))
@@ -292,10 +296,10 @@ def result_of(
         partitioned=run.pg,
         passes=run.passes,
     )
-    if run.converged is False:
+    if not run.converged and not run.condition.fixed:
         msg = (
             f"{name} did not converge in {run.iterations} iterations: expected {run.condition.text}; "
-            "increase max_iter= or change until="
+            f"{run.condition.remedy}"
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=3)
     return finish_run(result)

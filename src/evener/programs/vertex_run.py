@@ -12,6 +12,7 @@ from evener.algorithms.spec import StateBytes
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
 from evener.programs.columns import message_columns
+from evener.programs.infinity import InfinityCheck
 from evener.programs.steps import check_ranks, is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
@@ -97,10 +98,15 @@ def run_functions(
         engine, pg, kernel, shape, first=first, identity=identity, along=along,
         keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
     )  # fmt: skip
+    operators = (functions.send, functions.combine, functions.apply)
+    infinity = InfinityCheck(
+        spec.name, pg, condition, first=first.values(), identity=identity, operators=operators,
+        weighted=shape.per_edge, all_hear=supersteps.all_hear,
+    )  # fmt: skip
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
-        return supersteps.run(active, condition, spec.name, checkpoints)
+        return supersteps.run(active, condition, infinity, spec.name, checkpoints)
 
 
 def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:

@@ -1,4 +1,7 @@
-"""Out-strength: the sum of the weights of a vertex's out-edges. Weighted PageRank divides the rank by it."""
+"""Out-strength: the sum of the weights of a vertex's out-edges.
+
+Weighted PageRank divides the rank by it. The largest one bounds the eigenvalues of the adjacency matrix.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
-from evener.algorithms.arguments import check_weights
+from evener.algorithms.arguments import weights_used
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
@@ -32,21 +35,11 @@ def uses_weights(graph: Graph, weights: bool | None, semantics: str) -> bool:  #
     Raises
     ------
     ArgumentError
-        If `weights` is not a truth value, or is True and the graph has none. If weights are used and a weight
-        is negative, NaN or infinite.
+        As `weights_used`.
     """
-    if weights is None:
-        # LDBC Graphalytics defines PageRank without weights.
-        weights = graph.weight_dtype is not None and semantics != "graphalytics"
-    if not isinstance(weights, bool | np.bool_):
-        msg = f"weights=: expected True, False or None, found {weights!r}"
-        raise ArgumentError(msg)
-    if weights and graph.weight_dtype is None:
-        msg = "weights=: expected a graph with weights, found none; read it with weights, or omit weights="
-        raise ArgumentError(msg)
-    if weights:
-        check_weights(graph, "PageRank needs finite weights of 0 or more on every edge", finite=True)
-    return bool(weights)
+    if weights is None and semantics == "graphalytics":
+        weights = False  # LDBC Graphalytics defines PageRank without weights
+    return weights_used(graph, weights, "PageRank")
 
 
 def out_strength(graph: Graph) -> NDArray[np.float64]:
@@ -68,8 +61,8 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
     if not usable.all():
         v = int(np.argmin(usable))
         msg = (
-            f"the weights of the edges from vertex {graph.ids[v]} sum to {sums[v]:g}; PageRank needs sums of "
-            f"0, or from {_SMALLEST:g} to {_LARGEST:g}; scale the weights"
+            f"the weights of the edges from vertex {graph.ids[v]} sum to {sums[v]:g}; expected sums of 0, "
+            f"or from {_SMALLEST:g} to {_LARGEST:g}; scale the weights"
         )
         raise ArgumentError(msg)
     return sums
@@ -84,7 +77,7 @@ def _check_sums(pg: PartitionedGraph) -> None:
     if smallest < _SMALLEST or largest > _LARGEST:
         found = smallest if smallest < _SMALLEST else largest
         msg = (
-            f"the weights of the edges from a vertex sum to {found:g}; PageRank needs sums of 0, or from "
+            f"the weights of the edges from a vertex sum to {found:g}; expected sums of 0, or from "
             f"{_SMALLEST:g} to {_LARGEST:g}; scale the weights"
         )
         raise ArgumentError(msg)

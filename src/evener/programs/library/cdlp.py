@@ -14,6 +14,7 @@ import numpy as np
 
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import fail, first_true, required_parameter, vertex_numbers
+from evener.programs.arguments import fixed_iterations
 from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -60,7 +61,8 @@ def cdlp(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
+        count.
     max_iter : int, default 10
         The number of iterations.
     on, policy, alpha, gpu_memory
@@ -73,7 +75,8 @@ def cdlp(
     Returns
     -------
     Result
-        ``label``: shape (n,), the id of a vertex.
+        ``label``: shape (n,), the id of a vertex. `outcome` has ``iterations`` and ``converged``, which is
+        false if labels still change after the last iteration.
 
     Raises
     ------
@@ -88,8 +91,8 @@ def cdlp(
     [0, 0, 0, 2, 2, 2]
     """
     run = run_program(
-        graph, _program, SPEC, until=max_iter, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
-        progress=progress, checkpoint=checkpoint,
+        graph, _program, SPEC, condition=fixed_iterations(max_iter), on=on, policy=policy, alpha=alpha,
+        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
     def labels() -> NDArray[np.int64]:

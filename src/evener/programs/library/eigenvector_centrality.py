@@ -1,22 +1,25 @@
 """Eigenvector centrality: the eigenvector of the largest eigenvalue, over in-edges.
 
-Power iteration on the adjacency matrix plus the identity, so that bipartite graphs converge too. Each
-superstep divides by the sum of the values.
+Power iteration on the adjacency matrix, whose entries are weights, plus a multiple of the identity, so that
+bipartite graphs converge too. The multiple follows from the growth of the last superstep, an estimate of the
+largest eigenvalue, so another unit of the weights gives the same values. Each superstep divides by the sum of
+the values. Without edges, all vertices are equal.
 
 Bonacich: Power and centrality (1987).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.algorithms.arguments import graph_of, opened, weights_used
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail
 from evener.programs.adjacency import adjacency
-from evener.programs.arguments import check_tolerance
-from evener.programs.norms import unit_length
+from evener.programs.arguments import relative_change
+from evener.programs.norms import equal_length, unit_length, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
 if TYPE_CHECKING:
@@ -39,10 +42,20 @@ SPEC = program_spec(
     run="evener.programs.library.eigenvector_centrality:eigenvector_centrality",
     verify="evener.programs.library.eigenvector_centrality:check",
     options=(
-        Option("tol", "float", "Sum of all changes that ends the run (default 1e-9).", changes_answer=False),
+        Option("tol", "float", "Relative change that ends the run (default 1e-9).", changes_answer=False),
         Option("max_iter", "int", "Largest number of iterations (default 1000).", changes_answer=False),
+        Option(
+            "weights",
+            "bool",
+            "Use edge weights (default: if the graph has weights).",
+            flags=("--weights/--no-weights",),
+            changes_answer=False,
+        ),
     ),
 )
+
+# Multiple of the identity over the sum of the eigenvalue and this multiple: an eighth of the eigenvalue.
+_SHIFT = 1 / 9
 
 # Largest error of a verified answer, whose length is 1.
 _TOLERANCE = 1e-6
@@ -53,6 +66,7 @@ def eigenvector_centrality(
     *,
     tol: float = 1e-9,
     max_iter: int = 1000,
+    weights: bool | None = None,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
@@ -67,9 +81,11 @@ def eigenvector_centrality(
     graph : Graph, PartitionedGraph or str
         A path or a generator spec is read; with several ranks, each rank reads its own part.
     tol : float, default 1e-9
-        The run ends if the sum of all changes of an iteration is below it.
+        The run ends if the sum of all changes of an iteration, over the sum of the values, is below it.
     max_iter : int, default 1000
         The largest number of iterations.
+    weights : bool, optional
+        Whether an edge adds the value of its tail times its weight. Default: if the graph has weights.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
@@ -80,7 +96,8 @@ def eigenvector_centrality(
     Returns
     -------
     Result
-        ``centrality``: float64, shape (n,); the sum of the squares is 1.
+        ``centrality``: float64, shape (n,); the sum of the squares is 1. `outcome` has ``iterations``
+        and ``converged``.
 
     Warns
     -----
@@ -90,7 +107,9 @@ def eigenvector_centrality(
     Raises
     ------
     ArgumentError
-        If `tol` is not a finite number above 0.
+        If `tol` is not a finite number above 0. If `weights` is True and the graph has none. If
+        weights are used and a weight is negative or infinite. If all values vanish, because a directed graph
+        has edges and no cycle: its largest eigenvalue is 0.
 
     Examples
     --------
@@ -99,21 +118,39 @@ def eigenvector_centrality(
     >>> ev.eigenvector_centrality(g)["centrality"].round(4).tolist()
     [0.7071, 0.4082, 0.4082, 0.4082]
     """
+    condition = relative_change(tol, max_iter)
+    given = opened(graph, SPEC)
+    source = graph_of(given, "eigenvector_centrality")
+    weighted = weights_used(source, weights, "eigenvector centrality")
     run = run_program(
-        graph, _program, SPEC, until=check_tolerance(tol), max_iter=max_iter, on=on, policy=policy,
+        given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
         alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
-    columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
-    return result_of(run, "eigenvector_centrality", SPEC.columns, columns, {"tol": tol, "max_iter": max_iter})
+    norm = equal_length if vanishes(run, "eigenvector_centrality", weighted=weighted) else unit_length
+    columns = {"centrality": lambda: norm(run.pg, run.fields["value"])}
+    parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
+    return result_of(run, "eigenvector_centrality", SPEC.columns, columns, parameters)
 
 
-def _program(graph: Graph) -> VertexProgram:
+def _program(n: int, *, weighted: bool) -> VertexProgram:
     """Each vertex sends its value; all vertices stay active."""
+
+    def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
+        return state.value
+
+    def send_weighted(state: Any, weight: Any) -> Any:
+        return weight * state.value
+
+    def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
+        # The sum of the values before is not yet an eigenvalue in the first superstep.
+        kept = _SHIFT * state.value if iteration > 1 else 0.0
+        return ((message / total if total > 0 else 0.0) + kept,), True
+
     return VertexProgram(
-        state={"value": 1 / max(graph.n, 1)},
-        send=lambda state, weight: state.value,  # noqa: ARG005 - the parameters of every `send`
+        state={"value": 1 / max(n, 1)},
+        send=send_weighted if weighted else send,
         combine=lambda a, b: a + b,
-        apply=lambda state, message, total: (((state.value + message) / total,), True),
+        apply=apply,
         aggregate=lambda state: state.value,
     )
 

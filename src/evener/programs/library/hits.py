@@ -1,7 +1,8 @@
 """HITS: a good hub has edges to good authorities, and a good authority has edges from good hubs.
 
 Supersteps alternate: authorities add the values of hubs along edges, and hubs add the values of authorities
-against edges. Each superstep divides by the sum of the values that it reads.
+against edges, each times the weight of the edge. Each superstep divides by the sum of the values that it
+reads. Without edges, all vertices are equal.
 
 Kleinberg: Authoritative sources in a hyperlinked environment (1999).
 """
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.algorithms.arguments import graph_of, opened, weights_used
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail
 from evener.programs.adjacency import adjacency
-from evener.programs.arguments import check_tolerance
-from evener.programs.norms import unit_sum
+from evener.programs.arguments import relative_change
+from evener.programs.norms import equal_sum, unit_sum, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
 if TYPE_CHECKING:
@@ -40,8 +42,15 @@ SPEC = program_spec(
     run="evener.programs.library.hits:hits",
     verify="evener.programs.library.hits:check",
     options=(
-        Option("tol", "float", "Sum of all changes that ends the run (default 1e-9).", changes_answer=False),
+        Option("tol", "float", "Relative change that ends the run (default 1e-9).", changes_answer=False),
         Option("max_iter", "int", "Largest number of supersteps (default 1000).", changes_answer=False),
+        Option(
+            "weights",
+            "bool",
+            "Use edge weights (default: if the graph has weights).",
+            flags=("--weights/--no-weights",),
+            changes_answer=False,
+        ),
     ),
 )
 
@@ -54,6 +63,7 @@ def hits(
     *,
     tol: float = 1e-9,
     max_iter: int = 1000,
+    weights: bool | None = None,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
@@ -68,9 +78,11 @@ def hits(
     graph : Graph, PartitionedGraph or str
         A path or a generator spec is read; with several ranks, each rank reads its own part.
     tol : float, default 1e-9
-        The run ends if the sum of all changes of a superstep is below it.
+        The run ends if the sum of all changes of a superstep, over the sum of the values, is below it.
     max_iter : int, default 1000
         The largest number of supersteps, two for each iteration.
+    weights : bool, optional
+        Whether an edge adds the value of its other end times its weight. Default: if the graph has weights.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
@@ -81,7 +93,8 @@ def hits(
     Returns
     -------
     Result
-        ``hub`` and ``authority``: float64, shape (n,); each sums to 1.
+        ``hub`` and ``authority``: float64, shape (n,); each sums to 1. `outcome` has ``iterations``
+        and ``converged``.
 
     Warns
     -----
@@ -91,7 +104,8 @@ def hits(
     Raises
     ------
     ArgumentError
-        If `tol` is not a finite number above 0.
+        If `tol` is not a finite number above 0. If `weights` is True and the graph has none. If
+        weights are used and a weight is negative or infinite, or so small that all values vanish.
 
     Examples
     --------
@@ -101,24 +115,36 @@ def hits(
     >>> r["hub"].round(3).tolist(), r["authority"].round(3).tolist()
     ([0.618, 0.382, 0.0, 0.0], [0.0, 0.0, 0.618, 0.382])
     """
+    condition = relative_change(tol, max_iter)
+    given = opened(graph, SPEC)
+    source = graph_of(given, "hits")
+    weighted = weights_used(source, weights, "HITS")
     run = run_program(
-        graph, _program, SPEC, until=check_tolerance(tol), max_iter=max_iter, on=on, policy=policy,
+        given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
         alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
-    columns = {name: (lambda name=name: unit_sum(run.pg, run.fields[name])) for name in run.fields}
-    return result_of(run, "hits", SPEC.columns, columns, {"tol": tol, "max_iter": max_iter})
+    norm = equal_sum if vanishes(run, "hits", weighted=weighted) else unit_sum
+    columns = {name: (lambda name=name: norm(run.pg, run.fields[name])) for name in run.fields}
+    parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
+    return result_of(run, "hits", SPEC.columns, columns, parameters)
 
 
-def _program(graph: Graph) -> VertexProgram:
+def _program(n: int, *, weighted: bool) -> VertexProgram:
     """Odd supersteps compute authorities, even supersteps compute hubs. All vertices stay active."""
+
+    def send(state: Any, weight: Any, iteration: int) -> Any:  # noqa: ARG001 - the parameters of every `send`
+        return state.hub if iteration % 2 else state.authority
+
+    def send_weighted(state: Any, weight: Any, iteration: int) -> Any:
+        return weight * (state.hub if iteration % 2 else state.authority)
 
     def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
         value = message / total if total > 0 else 0.0
         return ((state.hub, value) if iteration % 2 else (value, state.authority)), True
 
     return VertexProgram(
-        state={"hub": 1 / max(graph.n, 1), "authority": 0.0},
-        send=lambda state, weight, iteration: state.hub if iteration % 2 else state.authority,  # noqa: ARG005
+        state={"hub": 1 / max(n, 1), "authority": 0.0},
+        send=send_weighted if weighted else send,
         combine=lambda a, b: a + b,
         apply=apply,
         along=("out", "in"),

@@ -17,6 +17,7 @@ from evener.algorithms.verification import column, fail, first_true, required_pa
 from evener.errors import ArgumentError
 from evener.graph.checks import is_integral
 from evener.programs.adjacency import adjacency
+from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def k_core(
 
     # A vertex leaves at most once.
     run = run_program(
-        graph, program, SPEC, max_iter=1 << 32, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
-        progress=progress, checkpoint=checkpoint,
+        graph, program, SPEC, condition=stop_condition(None, 1 << 32), on=on, policy=policy, alpha=alpha,
+        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: run.pg.gather(run.fields["member"])}
     return result_of(run, "k_core", SPEC.columns, columns, {"k": int(k)})

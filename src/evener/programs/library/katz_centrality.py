@@ -7,16 +7,19 @@ Katz: A new status index derived from sociometric analysis (1953).
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, opened
+from evener.algorithms.arguments import ensure_placed, graph_of, opened, weights_used
+from evener.algorithms.pagerank.strength import placed_strength
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail, required_parameter
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.programs.adjacency import adjacency
+from evener.programs.arguments import stop_condition
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -40,9 +43,20 @@ SPEC = program_spec(
     run="evener.programs.library.katz_centrality:katz_centrality",
     verify="evener.programs.library.katz_centrality:check",
     options=(
-        Option("attenuation", "float", "Factor for each edge of a walk (default: 1 / (1 + largest degree))."),
+        Option(
+            "attenuation",
+            "float",
+            "Factor for each edge of a walk (default: 1 / (1 + largest sum of a vertex's weights)).",
+        ),
         Option("tol", "float", "Largest change of a value (default 1e-9).", changes_answer=False),
         Option("max_iter", "int", "Largest number of iterations (default 1000).", changes_answer=False),
+        Option(
+            "weights",
+            "bool",
+            "Use edge weights (default: if the graph has weights).",
+            flags=("--weights/--no-weights",),
+            changes_answer=False,
+        ),
     ),
 )
 
@@ -56,6 +70,7 @@ def katz_centrality(
     attenuation: float | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
+    weights: bool | None = None,
     on: str | Sequence[str] | None = None,
     policy: str = "auto",
     alpha: float | Literal["auto"] | None = None,
@@ -71,11 +86,15 @@ def katz_centrality(
         A path or a generator spec is read; with several ranks, each rank reads its own part.
     attenuation : float, optional
         The factor for each edge of a walk, below 1 over the largest eigenvalue. Default: 1 / (1 + the largest
-        out-degree).
+        sum of the weights of a vertex's out-edges). Without weights, the sum is the out-degree.
     tol : float, default 1e-9
-        A vertex is active if its value changes by more than this factor.
+        A vertex is active if its value changes by more than this factor, or by 1 or more. If no value changes
+        by 1, the sum over all walks has a limit.
     max_iter : int, default 1000
         The largest number of iterations.
+    weights : bool, optional
+        Whether a walk counts as often as the product of the weights of its edges. Default: if the graph has
+        weights.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional
@@ -86,7 +105,8 @@ def katz_centrality(
     Returns
     -------
     Result
-        ``centrality``: float64, shape (n,); the sum of the squares is 1.
+        ``centrality``: float64, shape (n,); the sum of the squares is 1. `outcome` has ``iterations``
+        and ``converged``.
 
     Warns
     -----
@@ -96,7 +116,9 @@ def katz_centrality(
     Raises
     ------
     ArgumentError
-        If `attenuation` or `tol` is not a number of at least 0.
+        If `attenuation` or `tol` is not a finite number of at least 0. If a value is above the largest
+        float64: the attenuation is too large. If `weights` is True and the graph has none. If weights are
+        used and a weight is negative or infinite.
 
     Examples
     --------
@@ -106,40 +128,59 @@ def katz_centrality(
     2
     """
     for name, value in (("attenuation", 0 if attenuation is None else attenuation), ("tol", tol)):
-        if not (is_number(value) and value >= 0):
-            msg = f"{name}=: expected a number of at least 0, found {value!r}"
+        if not (is_number(value) and 0 <= value < math.inf):
+            msg = f"{name}=: expected a finite number of at least 0, found {value!r}"
             raise ArgumentError(msg)
-    pg = ensure_placed(
-        opened(graph, SPEC), SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory
-    )  # fmt: skip
-    factor = 1 / (1 + _largest_degree(pg)) if attenuation is None else float(attenuation)
-    run = run_program(
-        pg, _program(factor, float(tol)), SPEC, max_iter=max_iter, progress=progress, checkpoint=checkpoint
+    condition = stop_condition(None, max_iter)._replace(
+        text=f"relative changes of at most {tol:g}, and changes below 1",
+        remedy="increase max_iter= or tol=, or give attenuation= below 1 / largest eigenvalue",
+        overflow="the sum over all walks has no limit, or is too large; decrease attenuation=",
     )
+    given = opened(graph, SPEC)
+    weighted = weights_used(graph_of(given, "katz_centrality"), weights, "Katz centrality")
+    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    factor = 1 / (1 + _largest_sum(pg, weighted=weighted)) if attenuation is None else float(attenuation)
+    program = _program(factor, float(tol), weighted=weighted)
+    run = run_program(pg, program, SPEC, condition=condition, progress=progress, checkpoint=checkpoint)
     columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
     return result_of(
         run, "katz_centrality", SPEC.columns, columns,
-        {"attenuation": factor, "tol": tol, "max_iter": max_iter},
+        {"attenuation": factor, "tol": tol, "max_iter": max_iter, "weights": weighted},
     )  # fmt: skip
 
 
-def _largest_degree(pg: PartitionedGraph) -> int:
-    """Return the most out-edges of a vertex. All ranks must call it."""
-    pairs = zip(pg.elements, pg.partitions, strict=True)
-    own = [int(element.download(one.out_degree).max(initial=0)) for element, one in pairs]
-    return int(pg.world.allreduce(max(own, default=0), "max"))
+def _largest_sum(pg: PartitionedGraph, *, weighted: bool) -> float:
+    """Return the largest sum of the weights of a vertex's out-edges, or their largest number.
+
+    This is a collective operation; all ranks must call it.
+    """
+    sums = placed_strength(pg) if weighted else [partition.out_degree for partition in pg.partitions]
+    pairs = zip(pg.elements, sums, strict=True)
+    own = [float(element.download(one).max(initial=0)) for element, one in pairs]
+    return float(pg.world.allreduce(max(own, default=0.0), "max"))
 
 
-def _program(attenuation: float, tol: float) -> VertexProgram:
-    """Each vertex sends its value; it is active if its value has changed."""
+def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram:
+    """Each vertex sends its value; it is active if its value has changed.
+
+    Values begin at 1. If each value changes by less than 1 in an iteration, the matrix times these values is
+    below them. Its largest eigenvalue is then below 1 (Collatz and Wielandt), so the sum has a limit.
+    """
+
+    def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
+        return state.value
+
+    def send_weighted(state: Any, weight: Any) -> Any:
+        return weight * state.value
 
     def apply(state: Any, message: Any) -> Any:
         value = 1 + attenuation * message
-        return (value,), abs(value - state.value) > tol * value
+        change = abs(value - state.value)
+        return (value,), change > tol * value or change >= 1
 
     return VertexProgram(
         state={"value": 1.0},
-        send=lambda state, weight: state.value,  # noqa: ARG005 - the parameters of every `send`
+        send=send_weighted if weighted else send,
         combine=lambda a, b: a + b,
         apply=apply,
     )

@@ -17,6 +17,7 @@ from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import column, fail, first_true
 from evener.graph.checks import check_seed
 from evener.programs.adjacency import adjacency
+from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
 if TYPE_CHECKING:
@@ -93,9 +94,10 @@ def maximal_independent_set(
     def program(given: Graph) -> VertexProgram:
         return _program(np.random.default_rng(seed).permutation(given.n))
 
+    # A vertex decides at most once.
     run = run_program(
-        graph, program, SPEC, max_iter=1 << 32, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
-        progress=progress, checkpoint=checkpoint,
+        graph, program, SPEC, condition=stop_condition(None, 1 << 32), on=on, policy=policy, alpha=alpha,
+        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: (run.pg.gather(run.fields["status"]) == _MEMBER).astype(np.int64)}
     return result_of(run, "maximal_independent_set", SPEC.columns, columns, {"seed": seed})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from evener.engine.array import PartitionedArray
+from evener.programs.infinity import InfinityCheck
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
@@ -119,18 +120,27 @@ def run_two_stages(
     else:
         steps = CpuStages(pg, stages, operators, signature, first, identity)
     n, total = pg.graph.n, sum(absolute_sum(values) for values in first.values())
-    iteration, converged = 0, n == 0
+    infinity = InfinityCheck(
+        "gimv", pg, condition, first=first.values(), identity=identity, operators=operators,
+        weighted=operators.combine2.own[0] in operators.combine2.reads, all_hear=lambda: False,
+    )  # fmt: skip
+
+    def fields() -> dict[str, PartitionedArray]:
+        return dict(zip(first, map(PartitionedArray, zip(*steps.values, strict=True)), strict=True))
+
+    iteration, ready, converged = 0, 0, n == 0
     while iteration < condition.limit and not converged:
         iteration += 1
         ready, change, total = pg.world.allreduce(steps.step(total), "sum")
-        converged = condition.is_met(ready == n, change)
+        converged = condition.is_met(ready == n, change, total)
         if math.isnan(total):
-            for field in map(PartitionedArray, zip(*steps.values, strict=True)):
+            for field in fields().values():
                 raise_nan("gimv", pg, field, iteration)
             raise exception_of("gimv")
-    fields = dict(zip(first, map(PartitionedArray, zip(*steps.values, strict=True)), strict=True))
-    done = None if condition.fixed else converged
-    return Run(pg, stages, fields, iteration, done, pg.graph.m * iteration, condition, passes=0)
+        infinity.step(fields(), change, iteration)
+    infinity.finish(fields())
+    done = converged or (condition.fixed and ready == n)
+    return Run(pg, stages, fields(), iteration, done, pg.graph.m * iteration, condition, total, passes=0)
 
 
 class CpuStages:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.algorithms.edges_in_parts import EdgesInParts
-from evener.algorithms.sssp.verify import ROUNDINGS
+from evener.algorithms.sssp.range_check import EXACT, overflows
+from evener.algorithms.sssp.verify import INTEGERS, ROUNDINGS
 from evener.algorithms.verification import first_true, source_numbers
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ def check_sssp(result: Result) -> None:
     edges = EdgesInParts(result)
     rule = "no distance is negative or NaN"
     edges.require(distance >= 0, rule, lambda v: f"is at {distance[v]}, not >= 0")
+    dtype = edges.graph.weight_dtype
+    if dtype is not None and dtype.kind in "iu":
+        exact = (distance < EXACT) | np.isinf(distance)
+        edges.require(exact, INTEGERS, lambda v: f"has distance {distance[v]:.0f}")
     tolerance = ROUNDINGS * float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 0.0
     _check(edges, distance, weighted=edges.graph.weight_dtype is not None, tolerance=tolerance)
 
@@ -70,9 +75,11 @@ def _check(edges: EdgesInParts, distance: NDArray[np.float64], *, weighted: bool
     joined = np.zeros(len(own), np.bool_)
     shorter = None
     for tails, heads, weights in edges.pieces():
-        through, found = own[tails] + (weights if weighted and weights is not None else 1.0), own[heads]
-        with np.errstate(invalid="ignore"):  # infinite distances
-            longer = (found > through + tolerance * through) & (through <= limit)
+        lengths = weights if weighted and weights is not None else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite distances
+            through, found = own[tails] + lengths, own[heads]
+            longer = (found > through + tolerance * through) | overflows(own[tails], lengths, found)
+            longer &= through <= limit
             tight = np.abs(found - through) <= tolerance * found
         if shorter is None and longer.any():
             e = first_true(longer)

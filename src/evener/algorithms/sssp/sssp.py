@@ -36,6 +36,7 @@ from evener.algorithms.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
+from evener.algorithms.sssp.range_check import check_range
 from evener.algorithms.sssp.settle import (
     FAR,
     SearchState,
@@ -150,7 +151,8 @@ def sssp(
     Raises
     ------
     ArgumentError
-        Without a source. If a weight or the cutoff is negative or NaN, or if `delta` is not above 0.
+        Without a source. If a weight or the cutoff is negative or NaN, or if `delta` is not above 0. If a
+        distance is above the largest float64, or is a sum of integer weights of 2^53 or more.
     UnknownVertexError
         If a source or the target is not in the graph.
     DeviceError
@@ -223,6 +225,7 @@ def _run_sssp(
             tree = search(FAR)
         if tree is None or tree.beyond:
             tree = search(infinity)
+            check_range(pg, tree.distance, limit=goal.limit(engine, tree.distance, math.inf))
     distance, parent = tree.distance, tree.parent
     result = Result(
         "sssp",

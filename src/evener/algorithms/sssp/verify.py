@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.sssp import verify_cpu as kernels
+from evener.algorithms.sssp.range_check import EXACT, overflows
 from evener.algorithms.verification import (
     column,
     edge_blocks,
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
 
     from evener.algorithms.verification import Answer
 
-__all__ = ["ROUNDINGS", "check"]
+__all__ = ["BEYOND", "INTEGERS", "ROUNDINGS", "check"]
+
+# Rules of distances that float64 represents.
+INTEGERS = "sums of integer weights are below 2^53, where float64 is exact"
+BEYOND = "no distance is above the largest float64"
 
 # Rounding errors of a comparison, in units in the last place.
 ROUNDINGS = 4
@@ -52,6 +57,9 @@ def check(answer: Answer) -> None:
     limit = largest_distance(answer, distance, reached)
 
     weights = np.ones(graph.m, dtype=np.uint8) if graph.weights is None else graph.weights
+    if weights.dtype.kind in "iu" and (inexact := reached & (distance >= EXACT)).any():
+        v = first_true(inexact)
+        fail(answer, INTEGERS, f"vertex {graph.ids[v]} has distance {distance[v]:.0f}")
     blocks = edge_blocks(graph.offsets)
     first = np.empty(len(blocks) - 1, dtype=np.uint32)
     kernels.find_wrong_parent(
@@ -93,8 +101,13 @@ def _fail_shorter_path(
 ) -> None:
     graph = answer.graph
     row = slice(int(graph.offsets[v]), int(graph.offsets[v + 1]))
-    through = distance[v] + weights[row]
     heads = graph.targets[row]
+    beyond = overflows(distance[v : v + 1], weights[row], distance[heads])
+    if limit == np.inf and beyond.any():
+        w = heads[first_true(beyond)]
+        detail = f"vertex {graph.ids[w]} looks unreached, and has an edge from {graph.ids[v]}"
+        fail(answer, BEYOND, detail)
+    through = distance[v] + weights[row]
     e = first_true((distance[heads] > through * (1 + tolerance)) & (through <= limit))
     w = heads[e]
     edge = f"vertex {graph.ids[w]} has distance {distance[w]}, but {through[e]} through {graph.ids[v]}"

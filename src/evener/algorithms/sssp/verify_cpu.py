@@ -52,7 +52,10 @@ def _find_shorter_path_in(offsets, targets, weights, distance, limit, tolerance,
             for e in range(offsets[v], offsets[v + _ONE]):
                 through = distance[v] + weights[e]
                 found = distance[targets[e]]
-                shorter += np.uint64((found > through + tolerance * through) & (through <= limit))
+                longer = found > through + tolerance * through
+                # The sum of finite numbers may be infinite, and its vertex then looks unreached.
+                beyond = (found == np.inf) & (through == np.inf) & (weights[e] < np.inf)
+                shorter += np.uint64((longer | beyond) & (through <= limit))
             if shorter != _ZERO:
                 return np.uint32(v)
     return NO_VERTEX

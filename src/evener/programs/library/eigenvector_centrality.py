@@ -16,9 +16,10 @@ import numpy as np
 
 from evener.algorithms.arguments import graph_of, opened, weights_used
 from evener.algorithms.spec import Column, Option
-from evener.algorithms.verification import column, fail
+from evener.algorithms.verification import column, fail, first_true
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
+from evener.programs.dominance import allowed_error, check_entries, check_largest
 from evener.programs.norms import equal_length, unit_length, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -56,9 +57,6 @@ SPEC = program_spec(
 
 # Multiple of the identity over the sum of the eigenvalue and this multiple: an eighth of the eigenvalue.
 _SHIFT = 1 / 9
-
-# Largest error of a verified answer, whose length is 1.
-_TOLERANCE = 1e-6
 
 
 def eigenvector_centrality(
@@ -156,11 +154,25 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
 
 
 def check(answer: Answer) -> None:
-    """Raise VerificationError unless the values are an eigenvector of length 1 without negative values."""
-    graph, value = answer.graph, column(answer, "centrality")
+    """Raise VerificationError unless the values are an eigenvector of the largest eigenvalue."""
+    graph, value = answer.graph, column(answer, "centrality").astype(np.float64)
     if graph.n == 0:
         return
-    product = adjacency(graph).T @ value
-    error = np.abs(product - (value @ product) * value).max() / max(1.0, value @ product)
-    if not (error <= _TOLERANCE and abs(value @ value - 1) <= _TOLERANCE and value.min() >= 0):
-        fail(answer, "the values are an eigenvector of length 1", f"the largest error is {error:g}")
+    check_entries(answer, "centrality", value, float(np.linalg.norm(value)), "the length")
+    weighted = weights_used(graph, answer.parameters.get("weights"), "eigenvector centrality")
+    edges = adjacency(graph, weights=weighted).T.tocsr()
+    product = edges @ value
+    eigenvalue = float(product.sum() / value.sum())
+    if edges.sum() == 0:
+        expected = np.full(graph.n, 1 / np.sqrt(graph.n))
+    elif eigenvalue > 0:
+        expected = product / eigenvalue
+    else:
+        fail(answer, "the values are an eigenvector of an eigenvalue above 0", "the eigenvalue is 0")
+    error = np.abs(value - expected)
+    if (wrong := error > allowed_error(value)).any():
+        v = first_true(wrong)
+        detail = f"vertex {graph.ids[v]} has {value[v]}, and its in-neighbours give {expected[v]}"
+        fail(answer, "the values are an eigenvector", detail)
+    if eigenvalue > 0:
+        check_largest(answer, lambda y: np.asarray(edges @ y), value, error, eigenvalue)

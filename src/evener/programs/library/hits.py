@@ -15,9 +15,10 @@ import numpy as np
 
 from evener.algorithms.arguments import graph_of, opened, weights_used
 from evener.algorithms.spec import Column, Option
-from evener.algorithms.verification import column, fail
+from evener.algorithms.verification import column, fail, first_true
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
+from evener.programs.dominance import allowed_error, check_entries, check_largest
 from evener.programs.norms import equal_sum, unit_sum, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -53,9 +54,6 @@ SPEC = program_spec(
         ),
     ),
 )
-
-# Largest error of a verified answer, whose sums are 1.
-_TOLERANCE = 1e-6
 
 
 def hits(
@@ -154,12 +152,35 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
 
 
 def check(answer: Answer) -> None:
-    """Raise VerificationError unless hubs and authorities follow from each other, up to a factor."""
-    graph, hub, authority = answer.graph, column(answer, "hub"), column(answer, "authority")
-    if graph.m == 0:
+    """Raise VerificationError unless hubs and authorities are the largest singular vectors."""
+    graph = answer.graph
+    hub, authority = (column(answer, name).astype(np.float64) for name in ("hub", "authority"))
+    if graph.n == 0:
         return
-    edges = adjacency(graph)
-    for name, value, follows in (("hub", hub, edges @ authority), ("authority", authority, edges.T @ hub)):
-        error = np.abs(value - follows / max(follows.sum(), np.finfo(float).tiny)).sum()
-        if not error <= _TOLERANCE:
-            fail(answer, f"{name} follows from the other value", f"the sum of all errors is {error:g}")
+    for name, value in (("hub", hub), ("authority", authority)):
+        check_entries(answer, name, value, float(value.sum()), "the sum")
+    edges = adjacency(graph, weights=weights_used(graph, answer.parameters.get("weights"), "HITS"))
+    to_hub, to_authority = edges @ authority, edges.T @ hub
+    scales = to_hub.sum(), to_authority.sum()
+    if edges.sum() == 0:
+        to_hub = to_authority = np.ones(graph.n)
+    elif min(scales) <= 0:
+        fail(answer, "hubs have edges to authorities", "no edge joins vertices with values above 0")
+    errors = []
+    for name, value, follows in (("hub", hub, to_hub), ("authority", authority, to_authority)):
+        expected = follows / follows.sum()
+        errors.append(np.abs(value - expected))
+        if (wrong := errors[-1] > allowed_error(value)).any():
+            v = first_true(wrong)
+            detail = f"vertex {graph.ids[v]} has {value[v]}, expected {expected[v]}"
+            fail(answer, f"{name} follows from the other value", detail)
+    if min(scales) > 0:
+        # [0 A; Aᵀ 0] times (hub, authority), each of the same length, is the singular value times them.
+        singular = float(np.sqrt(scales[0] * scales[1]))
+        check_largest(
+            answer,
+            lambda y: np.concatenate([edges @ y[graph.n :], edges.T @ y[: graph.n]]),
+            np.concatenate([hub, authority]),
+            np.concatenate(errors),
+            singular,
+        )

@@ -15,11 +15,12 @@ import numpy as np
 from evener.algorithms.arguments import ensure_placed, graph_of, opened, weights_used
 from evener.algorithms.pagerank.strength import placed_strength
 from evener.algorithms.spec import Column, Option
-from evener.algorithms.verification import column, fail, required_parameter
+from evener.algorithms.verification import column, fail, finite_number, first_true, required_parameter
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
+from evener.programs.dominance import check_entries
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -60,7 +61,7 @@ SPEC = program_spec(
     ),
 )
 
-# Largest relative error of a verified answer.
+# Largest error of a verified value, relative to the value.
 _TOLERANCE = 1e-6
 
 
@@ -188,14 +189,22 @@ def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless all values solve the linear equations, up to one factor."""
-    graph, factor = answer.graph, required_parameter(answer, "attenuation")
-    value = column(answer, "centrality")
+    graph = answer.graph
+    factor = float(finite_number(answer, "attenuation", required_parameter(answer, "attenuation")))
+    value = column(answer, "centrality").astype(np.float64)
     if graph.n == 0:
         return
-    rest = value - factor * (adjacency(graph).T @ value)
-    error = np.abs(rest / rest.mean() - 1).max() if rest.mean() > 0 else np.inf
-    if not error <= _TOLERANCE * max(1.0, value.max() / rest.mean()):
+    check_entries(answer, "centrality", value, float(np.linalg.norm(value)), "the length")
+    weighted = weights_used(graph, answer.parameters.get("weights"), "Katz centrality")
+    rest = value - factor * (adjacency(graph, weights=weighted).T @ value)
+    equal = float(np.median(rest))
+    if not equal > 0:
+        detail = f"value - {factor:g} · (sum of in-neighbours) is {equal:g}; the sum over walks has no limit"
+        fail(answer, "the rest of a value is above 0", detail)
+    if (wrong := ~(np.abs(rest - equal) <= _TOLERANCE * value)).any():
+        v = first_true(wrong)
         detail = (
-            f"value - {factor} · (sum of in-neighbours) differs from its mean by a factor of {1 + error:g}"
+            f"value - {factor:g} · (sum of in-neighbours) is {rest[v]:g} at vertex {graph.ids[v]}, and "
+            f"{equal:g} at others"
         )
         fail(answer, "the equation of Katz holds at all vertices", detail)

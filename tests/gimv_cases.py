@@ -135,7 +135,7 @@ def check_every_parameter(dtype, weighted, splits):
         r = ev.gimv(graph, message, max, assign, v0, until=2, on=on)
         assert r["value"].dtype == dtype
         assert (r["value"] == expected).all()
-        assert r.outcome == {"iterations": 2, "converged": None}
+        assert r.outcome == {"iterations": 2, "converged": False}
 
 
 def parents(graph):

@@ -155,4 +155,4 @@ def check_every_parameter(splits):
             )
             np.testing.assert_allclose(r["x"], x, rtol=1e-12)
             np.testing.assert_array_equal(r["k"], k)
-            assert r.outcome == {"iterations": 2, "converged": None}
+            assert r.outcome == {"iterations": 2, "converged": False}

@@ -67,8 +67,8 @@ class InfinityCheck:
         all_hear: Callable[[], bool],
     ) -> None:
         self._name, self._pg, self._remedy = name, pg, condition.overflow
-        weights = pg.graph.weight_range if weighted else (0.0, 0.0)
-        self._heaviest = max((abs(one) for one in weights if math.isfinite(one)), default=0.0)
+        weights = pg.graph.weight_range if weighted else ()
+        self._heaviest = max(map(abs, filter(math.isfinite, weights)), default=0.0) if weighted else None
         of_code = any(_names_infinity(one.function) for one in operators if one is not None)
         if of_code or any(map(math.isinf, weights)):
             self._given = _BOTH
@@ -125,9 +125,12 @@ class InfinityCheck:
         values, world = self._pg.gather(array), self._pg.world
         infinite = np.isinf(values)
         largest = float(np.abs(values, where=~infinite, out=np.zeros(len(values))).max(initial=0))
-        largest = max(world.allreduce(largest, "max"), self._heaviest)
-        if largest >= float(np.finfo(array.dtype).max) / 2:
-            remedy = f"a sum with {largest:g} may be beyond {array.dtype}; scale the weights or values"
+        largest = world.allreduce(largest, "max")
+        other = largest if self._heaviest is None else self._heaviest
+        if largest / 2 + other / 2 > float(np.finfo(array.dtype).max) / 2:
+            remedy = (
+                f"a sum of {largest:g} and {other:g} is beyond {array.dtype}; scale the weights or values"
+            )
             self._raise_first(infinite, "after the last iteration", remedy)
 
     def _raise_first(self, wrong: NDArray[np.bool_], when: str, remedy: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from evener.engine.array import PartitionedArray
+from evener.graph.graph import Graph
 from evener.programs.infinity import InfinityCheck
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.timeline import Progress
-    from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
@@ -120,13 +120,17 @@ def run_two_stages(
     else:
         steps = CpuStages(pg, stages, operators, signature, first, identity)
     n, total = pg.graph.n, sum(absolute_sum(values) for values in first.values())
-    infinity = InfinityCheck(
-        "gimv", pg, condition, first=first.values(), identity=identity, operators=operators,
-        weighted=operators.combine2.own[0] in operators.combine2.reads, all_hear=lambda: False,
-    )  # fmt: skip
+
+    def all_hear() -> bool:
+        return isinstance(pg.graph, Graph) and bool(pg.graph.in_degree().all())
 
     def fields() -> dict[str, PartitionedArray]:
         return dict(zip(first, map(PartitionedArray, zip(*steps.values, strict=True)), strict=True))
+
+    infinity = InfinityCheck(
+        "gimv", pg, condition, first=first.values(), identity=identity, operators=operators,
+        weighted=operators.combine2.own[0] in operators.combine2.reads, all_hear=all_hear,
+    )  # fmt: skip
 
     iteration, ready, converged = 0, 0, n == 0
     while iteration < condition.limit and not converged:

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.algorithms.arguments import weights_used
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.array import PartitionedArray
+    from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.supersteps import Run
 
-__all__ = ["equal_length", "equal_sum", "unit_length", "unit_sum", "vanishes"]
+__all__ = ["equal_length", "equal_sum", "factors_used", "unit_length", "unit_sum", "vanishes"]
+
+# Bounds of the largest weight, so that squares of sums of weights are in the range of float64.
+_SMALLEST, _LARGEST = 1e-140, 1e140
 
 
 def unit_length(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
@@ -42,6 +47,24 @@ def equal_sum(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float
     return np.full(len(pg.gather(array)), 1 / max(pg.graph.n, 1))
 
 
+def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  # noqa: FBT001 - an argument
+    """Return whether a power iteration multiplies by the weights of the edges; by default, if there are any.
+
+    Raises
+    ------
+    ArgumentError
+        As `weights_used`. If the largest weight is too small or too large for products.
+    """
+    used, heaviest = weights_used(graph, weights, algorithm), graph.weight_range[1]
+    if used and heaviest != 0 and not _SMALLEST <= heaviest <= _LARGEST:
+        msg = (
+            f"the largest weight is {heaviest:g}; {algorithm} needs a largest weight of 0, or from "
+            f"{_SMALLEST:g} to {_LARGEST:g}; scale the weights"
+        )
+        raise ArgumentError(msg)
+    return used
+
+
 def vanishes(run: Run, name: str, *, weighted: bool) -> bool:
     """Return whether the matrix of a power iteration is zero: no edge, or no weight above 0.
 
@@ -56,8 +79,7 @@ def vanishes(run: Run, name: str, *, weighted: bool) -> bool:
     if run.total == 0 and run.iterations:
         msg = (
             f"{name}: the values of all vertices are 0 after iteration {run.iterations}; expected a cycle of "
-            "edges, so that an eigenvalue is above 0, and weights that float64 can multiply; use another "
-            "centrality or scale the weights"
+            "edges with weights above 0, so that an eigenvalue is above 0; use another centrality"
         )
         raise ArgumentError(msg)
     return False

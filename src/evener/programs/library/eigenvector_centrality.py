@@ -20,7 +20,7 @@ from evener.algorithms.verification import column, fail, first_true
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
 from evener.programs.dominance import allowed_error, check_entries, check_largest
-from evener.programs.norms import equal_length, unit_length, vanishes
+from evener.programs.norms import equal_length, factors_used, unit_length, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
 if TYPE_CHECKING:
@@ -106,8 +106,9 @@ def eigenvector_centrality(
     ------
     ArgumentError
         If `tol` is not a finite number above 0. If `weights` is True and the graph has none. If
-        weights are used and a weight is negative or infinite. If all values vanish, because a directed graph
-        has edges and no cycle: its largest eigenvalue is 0.
+        weights are used, and a weight is negative or infinite, or the largest weight is above 0 and not from
+        1e-140 to 1e140. If all values vanish, because a directed graph has edges and no cycle: its largest
+        eigenvalue is 0.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def eigenvector_centrality(
     condition = relative_change(tol, max_iter)
     given = opened(graph, SPEC)
     source = graph_of(given, "eigenvector_centrality")
-    weighted = weights_used(source, weights, "eigenvector centrality")
+    weighted = factors_used(source, weights, "eigenvector centrality")
     run = run_program(
         given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
         alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,

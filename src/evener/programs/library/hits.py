@@ -19,7 +19,7 @@ from evener.algorithms.verification import column, fail, first_true
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
 from evener.programs.dominance import allowed_error, check_entries, check_largest
-from evener.programs.norms import equal_sum, unit_sum, vanishes
+from evener.programs.norms import equal_sum, factors_used, unit_sum, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def hits(
     ------
     ArgumentError
         If `tol` is not a finite number above 0. If `weights` is True and the graph has none. If
-        weights are used and a weight is negative or infinite, or so small that all values vanish.
+        weights are used, and a weight is negative or infinite, or the largest weight is above 0 and not from
+        1e-140 to 1e140.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def hits(
     condition = relative_change(tol, max_iter)
     given = opened(graph, SPEC)
     source = graph_of(given, "hits")
-    weighted = weights_used(source, weights, "HITS")
+    weighted = factors_used(source, weights, "HITS")
     run = run_program(
         given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
         alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from evener.errors import ArgumentError
 from evener.results.columns import Column
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -169,8 +170,9 @@ class AlgorithmSpec:
         return next((column for column in self.columns if column.name == name), Column(name))
 
     def function(self) -> Callable[..., Any]:
-        """Return the function that runs the algorithm."""
-        return resolve(self.run)
+        """Return the function that runs the algorithm. It is a collective operation."""
+        function = resolve(self.run)
+        return function if hasattr(function, "collective") else collective(name=self.name)(function)
 
     def verifier(self) -> Callable[[Answer], None]:
         """Return the function that verifies an answer.

@@ -37,10 +37,11 @@ from evener.programs.mapreduce.compilation import Signature, check_operators
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
-from evener.programs.steps import check_ranks, exception_of, raise_nan, upload_owned, write_owned
+from evener.programs.steps import exception_of, raise_nan, upload_owned, write_owned
 from evener.programs.supersteps import Run
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,6 +77,7 @@ _SPEC = AlgorithmSpec(
 )
 
 
+@collective(in_order=("v0",))
 def gimv(
     graph: Graph | PartitionedGraph | str,
     combine2: Callable[..., Any],
@@ -248,13 +250,12 @@ def _run_numbers(
         )  # fmt: skip
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
     pg = ensure_placed(graph, spec, **placement)
-    agreed = ([one.key for one in operators], condition, unit, str(first.dtype))
-    check_ranks("gimv", pg, agreed)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
     if first.dtype == np.float32 and not per_edge:
         columns = message_columns(pg, "in_", unit)
     run = Engine(pg, "gimv", progress=progress, host_state=spec.host_state)
+    agreed = ([one.key for one in operators], condition, unit, str(first.dtype))
     facts = {"operators": repr(agreed), "v0": first}
     with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
         value, iterations, converged = _iterate(

@@ -31,6 +31,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
+from evener.system.agreement import collective
 from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ NARROW = 1 << 12
 NARROW_LEVELS = 1 << 10
 
 
+@collective()
 def betweenness(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -77,6 +79,8 @@ def betweenness(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the share of the shortest paths between other vertices that leads through each vertex.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

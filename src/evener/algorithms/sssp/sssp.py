@@ -51,6 +51,7 @@ from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,6 +95,7 @@ class _Tree(NamedTuple):
     beyond: int
 
 
+@collective()
 def sssp(
     graph: Graph | PartitionedGraph | str,
     source: Any = None,
@@ -111,6 +113,8 @@ def sssp(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the least distance from any source to every vertex, and a tree of shortest paths.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

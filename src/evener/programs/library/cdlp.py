@@ -16,6 +16,7 @@ from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import fail, first_true, required_parameter, vertex_numbers
 from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,7 @@ SPEC = program_spec(
 )
 
 
+@collective()
 def cdlp(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -56,6 +58,8 @@ def cdlp(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the community of every vertex, by label propagation.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from evener.programs.adjacency import adjacency
 from evener.programs.arguments import check_tolerance
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +49,7 @@ SPEC = program_spec(
 _TOLERANCE = 1e-6
 
 
+@collective()
 def eigenvector_centrality(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -61,6 +63,8 @@ def eigenvector_centrality(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the eigenvector centrality of every vertex.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

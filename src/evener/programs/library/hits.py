@@ -18,6 +18,7 @@ from evener.programs.adjacency import adjacency
 from evener.programs.arguments import check_tolerance
 from evener.programs.norms import unit_sum
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,6 +50,7 @@ SPEC = program_spec(
 _TOLERANCE = 1e-6
 
 
+@collective()
 def hits(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -62,6 +64,8 @@ def hits(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return how good a hub and an authority every vertex is.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from evener.graph.checks import is_number
 from evener.programs.adjacency import adjacency
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +51,7 @@ SPEC = program_spec(
 _TOLERANCE = 1e-6
 
 
+@collective()
 def katz_centrality(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -64,6 +66,8 @@ def katz_centrality(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the Katz centrality of every vertex.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from evener.algorithms.verification import column, fail, first_true
 from evener.graph.checks import check_seed
 from evener.programs.adjacency import adjacency
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +46,7 @@ SPEC = program_spec(
 _UNDECIDED, _MEMBER, _OUT = 0, 1, 2
 
 
+@collective()
 def maximal_independent_set(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -57,6 +59,8 @@ def maximal_independent_set(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return a maximal independent set.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from evener.errors import ArgumentError
 from evener.results.columns import Column
-from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -171,6 +170,8 @@ class AlgorithmSpec:
 
     def function(self) -> Callable[..., Any]:
         """Return the function that runs the algorithm. It is a collective operation."""
+        from evener.system.agreement import collective
+
         function = resolve(self.run)
         return function if hasattr(function, "collective") else collective(name=self.name)(function)
 

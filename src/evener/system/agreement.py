@@ -33,6 +33,8 @@ __all__ = ["OF_A_RANK", "agree", "call_number", "collective", "facts_of", "on_al
 
 # Arguments of a rank, which may differ between ranks.
 OF_A_RANK = ("on", "gpu_memory", "progress")
+# The digest and the text of an argument that a rank does not give.
+_NOTHING = b"", "none"
 _REMEDY = "give all ranks the same graph and arguments"
 # Whether this thread is in a collective call.
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
@@ -149,7 +151,10 @@ def agree(
     whole = hashlib.blake2b(digest_size=16)
     for key, fact in own.items():
         whole.update(digest_of(key) + fact.digest)
-    headers = world.allgather((operation, _sent(failure, world.rank), whole.digest()))
+    sent = failure
+    if failure is not None and not isinstance(failure, EvenerError):
+        sent = MpiError(f"{operation}: rank {world.rank} failed: {type(failure).__name__}: {failure}")
+    headers = world.allgather((operation, sent, whole.digest()))
     world.calls += 1
     world.made = 0
     operations, failures, digests = zip(*headers, strict=True)
@@ -160,7 +165,7 @@ def agree(
             "all ranks must make the same calls in the same order"
         )
         raise MpiError(msg)
-    if failure is not None and not isinstance(failure, EvenerError):
+    if failure is not None and failure is not sent:
         raise failure
     if first := next((one for one in failures if one is not None), None):
         raise first
@@ -170,18 +175,18 @@ def agree(
 
 def _raise_difference(world: World, operation: str, own: Mapping[str, _Fact], remedy: str) -> None:
     """Raise an error that names the first argument that differs."""
-    of_ranks = world.allgather([(key, fact.digest, text_of(fact.shown)) for key, fact in own.items()])
-    for facts in zip(*of_ranks, strict=False):
-        if len({(key, digest) for key, digest, _ in facts}) > 1:
-            break
-    keys, digests, texts = zip(*facts, strict=True)
+    of_ranks = world.allgather({key: (fact.digest, text_of(fact.shown)) for key, fact in own.items()})
+    keys = {key: None for facts in of_ranks for key in facts}
+    by_key = ((key, [facts.get(key, _NOTHING) for facts in of_ranks]) for key in keys)
+    key, facts = next((key, facts) for key, facts in by_key if len({digest for digest, _ in facts}) > 1)
+    digests, texts = zip(*facts, strict=True)
     others, _ = _others(digests)
     rank = next(rank for rank, digest in enumerate(digests) if digest != digests[0])
     found, other = texts[0], texts[rank]
     if found == other:
         found, other = (f"{texts[0]} with checksum {digests[one].hex()[:8]}" for one in (0, rank))
     msg = (
-        f"{operation}: expected the same {keys[0]} on all ranks, found {found} on rank 0 and {other} on "
+        f"{operation}: expected the same {key} on all ranks, found {found} on rank 0 and {other} on "
         f"{others}; {remedy}"
     )
     raise MpiError(msg)
@@ -191,13 +196,6 @@ def _others(of_ranks: Sequence[Any]) -> tuple[str, Any]:
     """Return the ranks that have the first value that differs from that of rank 0, and this value."""
     found = next(one for one in of_ranks if one != of_ranks[0])
     return in_words([rank for rank, one in enumerate(of_ranks) if one == found]), found
-
-
-def _sent(failure: BaseException | None, rank: int) -> EvenerError | None:
-    """Return the error that other ranks raise for the error of this rank."""
-    if failure is None or isinstance(failure, EvenerError):
-        return failure
-    return MpiError(f"rank {rank} failed: {type(failure).__name__}: {failure}")
 
 
 def call_number(world: World) -> Words:
@@ -246,10 +244,7 @@ class _Given:
 
     def facts(self, own: set[str], files: Sequence[str], in_order: Sequence[str]) -> dict[str, _Fact]:
         """Return the digests of the arguments by name, without those of a rank."""
-        try:
-            bound = self._parameters.bind(*self.args, **self.kwargs)
-        except TypeError:  # the function raises it on all ranks
-            return facts_of("arguments", (self.args, self.kwargs))
+        bound = self._parameters.bind(*self.args, **self.kwargs)
         for name, value in bound.arguments.items():
             if name not in own and name not in in_order:
                 bound.arguments[name] = _in_one_order(value)

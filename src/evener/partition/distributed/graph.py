@@ -163,6 +163,7 @@ class DistributedGraph(Graph):
             raise UnknownVertexError(msg)
         return numbers
 
+    @collective(own=("ids",))
     def numbers_on_ranks(self, ids: NDArray[Any]) -> NDArray[np.int64]:
         """Return the vertex numbers of ids, and -1 for other ids; ranks may ask for different ids.
 

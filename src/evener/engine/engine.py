@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.engine.array import PartitionedArray
-from evener.engine.checks import check_compute, check_push
+from evener.engine.checks import check_compute, check_progress, check_push
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
@@ -93,14 +93,8 @@ class Engine(Workspace):
             msg = f"Engine: expected a PartitionedGraph, found {found}; make one with evener.partition"
             raise ArgumentError(msg)
         super().__init__(partitioned)
-
-        def check() -> None:
-            if progress is not None and not callable(progress):
-                msg = f"progress=: expected a function of a Progress, found {type_name(progress)}"
-                raise ArgumentError(msg)
-            self._require_host_state(algorithm, *host_state)
-
-        on_all_ranks(self._world, check)
+        on_all_ranks(self._world, lambda: check_progress(progress))
+        on_all_ranks(self._world, lambda: self._require_host_state(algorithm, *host_state))
         self.routes = partitioned.routes
         self._network = connect_ranks(self._world, self.elements)
         self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)

@@ -145,12 +145,9 @@ def betweenness(
     pg = ensure_placed(
         given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
     )
-    undirected = not pg.graph.directed
-    engine = Engine(
-        pg, "betweenness", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state
-    )
-    arguments = {"sources": chosen}
-    with open_checkpoints(engine, pg, checkpoint, "betweenness", arguments) as checkpoints:
+    both = not pg.graph.directed
+    engine = Engine(pg, "betweenness", progress=progress, from_both_ends=both, host_state=SPEC.host_state)
+    with open_checkpoints(engine, pg, checkpoint, "betweenness", {"sources": chosen}) as checkpoints:
         centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     result = Result(

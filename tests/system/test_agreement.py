@@ -600,7 +600,8 @@ def test_a_checksum_covers_every_edge_and_weight():
     edge_sum = weight_sum = 0
     for row, (first, end) in enumerate(pairwise(graph.offsets.tolist())):
         for e in range(first, end):
-            word = mixed(row << 32 | int(graph.targets[e]))
+            word = (mixed(row) ^ int(graph.targets[e])) * 0x94D049BB133111EB % 2**64
+            word = (word ^ (word >> 32)) * 0xFF51AFD7ED558CCD % 2**64
             edge_sum += word
             weight_sum += mixed(word ^ mixed(int(graph.weights[e])))
     found = graph.agreed()

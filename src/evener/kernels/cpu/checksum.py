@@ -12,6 +12,8 @@ from evener.kernels.cpu.mixing import mix
 __all__ = ["edge_checksums"]
 
 _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+# Odd numbers with random bits, from SplitMix64 and MurmurHash3.
+_MULTIPLIER_A, _MULTIPLIER_B = np.uint64(0x94D049BB133111EB), np.uint64(0xFF51AFD7ED558CCD)
 
 
 @inline_step
@@ -28,11 +30,19 @@ def _row_of(offsets, edge):
 
 
 @inline_step
-def _row_sums(targets, bits, tail, turned, weighted, first, last):
+def _edge_word(key, head):
+    """Return a word of an edge, given the mixed number of its tail. A sum needs no mixed low bits."""
+    word = (key ^ head) * _MULTIPLIER_A
+    return (word ^ (word >> _HALF)) * _MULTIPLIER_B
+
+
+@inline_step
+def _row_sums(targets, bits, row, turned, weighted, first, last):
     edges, weights = _ZERO, _ZERO
+    key = mix(row)
     for e in range(first, last):
-        head = np.uint64(targets[e])
-        word = mix((head << _HALF | tail) if turned else (tail << _HALF | head))
+        other = np.uint64(targets[e])
+        word = _edge_word(mix(other), row) if turned else _edge_word(key, other)
         edges += word
         if weighted:
             weights += mix(word ^ mix(np.uint64(bits[e])))

@@ -32,9 +32,14 @@ def check_agreement(words: Sequence[str], graph: str) -> None:
     world = current_world()
     if world.size > 1:
         line = Words(f"evener {shared_words(words)}")
-        agree(world, "evener", lambda: facts_of("arguments", line), "only --on and --gpu-memory may differ")
+        agree(
+            world,
+            "command line",
+            lambda: facts_of("arguments", line),
+            "only --on and --gpu-memory may differ",
+        )
         found = facts_of(graph, file_fingerprint(graph))
-        agree(world, "evener", lambda: found, "give all machines the same file")
+        agree(world, "command line", lambda: found, "give all machines the same file")
 
 
 def shared_words(words: Sequence[str]) -> str:

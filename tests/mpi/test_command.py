@@ -58,8 +58,8 @@ def test_ranks_with_different_arguments_or_files(tmp_path):
     done = launch("-n", 1, *evener("run", "bfs", "rmat:5"), ":", "-n", 1, *evener("run", "bfs", "rmat:6"))
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "evener: expected the same arguments on all ranks, found evener run bfs rmat:5 on rank 0 and evener "
-        "run bfs rmat:6 on rank 1;"
+        "evener: command line: expected the same arguments on all ranks, found evener run bfs rmat:5 on rank "
+        "0 and evener run bfs rmat:6 on rank 1;"
     )
     for name, text in (("a", "0 1\n"), ("b", "0 1\n1 2\n")):
         (tmp_path / name).mkdir()

@@ -72,14 +72,14 @@ def test_ranks_with_different_sources():
 
 def test_ranks_that_run_different_algorithms():
     with pytest.raises(
-        MpiError, match="read: expected the same directions on all ranks, found 'in' on rank 0 and"
+        MpiError, match="expected the same call on all ranks, found pagerank on rank 0 and wcc on rank 1; all"
     ):
         run_ranks(2, lambda world: [ev.pagerank, ev.wcc][world.rank]("rmat:5", on="cpu:1"))
 
 
 def test_ranks_with_different_graphs():
     with pytest.raises(
-        MpiError, match="expected the same vertices on all ranks, found 8 on rank 0 and 16 on"
+        MpiError, match="the same number of vertices of graph on all ranks, found 8 on rank 0 and 16 on"
     ):
         run_ranks(2, lambda world: ev.partition(ev.read(f"rmat:{3 + world.rank}"), "cpu:1"))
 

@@ -108,11 +108,6 @@ def test_nan_names_the_vertex_on_all_ranks(pair):
         run_ranks(2, lambda _: ev.gimv(pair, lambda m, v: v, _add, lambda old, new: new / new, 1.0))
 
 
-def test_ranks_with_different_operators(pair):
-    with pytest.raises(ev.MpiError, match=r"expected the same functions, .* found others on rank 1 than on"):
-        run_ranks(2, lambda world: ev.gimv(pair, min, max, max, 1.0, until=world.rank))
-
-
 def test_ranks_may_read_their_own_parts():
     """With a spec, no rank has the whole graph. The components equal those of `ev.wcc`."""
     expected = ev.wcc(ev.read("rmat:6"))["component"]

@@ -245,14 +245,3 @@ def test_wrong_keys_of_blocks_with_an_element_without_edges():
     graph = ev.Graph.from_edges([0], [1])
     with pytest.raises(ev.ArgumentError, match=r"expected vertex numbers from 0 to 1 .* found -40; use"):
         ev.mapreduce(graph, pair, combine=join, values=0.0, owner="block", on="cpu:1,cpu:1")
-
-
-def test_ranks_with_different_functions():
-    graph = ev.Graph.from_edges([0], [1])
-    with pytest.raises(ev.MpiError, match=r"mapreduce: expected the same functions, .* others on rank 1"):
-        run_ranks(
-            2,
-            lambda world: ev.mapreduce(
-                graph, lambda s, t: (t, 1), combine=max, owner="block" if world.rank else "hash"
-            ),
-        )

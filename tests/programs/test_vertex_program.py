@@ -131,8 +131,3 @@ def test_a_run_ends_at_max_iter():
     with pytest.warns(ev.ConvergenceWarning, match="vertex_program did not converge in 2 iterations"):
         r = ev.vertex_program(graph, vertex_cases.shortest(graph.n), max_iter=2)
     assert r.outcome == {"iterations": 2, "converged": False}
-
-
-def test_ranks_with_different_programs(pair):
-    with pytest.raises(ev.MpiError, match="expected the same functions"):
-        run_ranks(2, lambda world: ev.vertex_program(pair, program(identity=-np.inf), until=world.rank))

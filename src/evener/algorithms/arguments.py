@@ -18,6 +18,7 @@ from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.read import is_path, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import find_kept, keep
+from evener.system.agreement import on_all_ranks
 from evener.system.memory import parse_bytes
 from evener.system.world import current_world
 
@@ -111,19 +112,18 @@ def ensure_placed(
     if not isinstance(graph, PartitionedGraph):
         if "cuda" not in spec.kinds:
             on = "cpu" if on is None else on
-            _require_cpus(spec, [str(name).partition(":")[0].strip() for name in named(on) or ()])
+
+            def check_kinds() -> None:
+                _require_cpus(spec, [str(name).partition(":")[0].strip() for name in named(on) or ()])
+
+            on_all_ranks(current_world(), check_kinds)
         pg = _place(graph_of(graph, spec.name), spec, on, policy, share, gpu_memory, passes)
         if share is not None and len(pg.elements) == 1:
             own = {option.name for option in spec.options} & {"attenuation", "damping"}
             hint = f"; NetworkX's alpha is called {own.pop()} here" if own else ""
             _log.warning("alpha=%g is ignored: %s is the only element%s", share, pg.elements[0].name, hint)
         return pg
-    if any(one is not None for one in (on, share, gpu_memory)) or policy != "auto":
-        msg = (
-            "the graph is already placed, so on=, policy=, alpha= and gpu_memory= have no effect; give them "
-            "to partition() instead"
-        )
-        raise ArgumentError(msg)
+    on_all_ranks(graph.world, lambda: _refuse_placement(policy, on, share, gpu_memory))
     if "cuda" not in spec.kinds:
         of_ranks = graph.world.allgather([element.kind for element in graph.elements])
         _require_cpus(spec, [kind for own in of_ranks for kind in own])
@@ -135,6 +135,16 @@ def ensure_placed(
         )
         raise ArgumentError(msg)
     return graph
+
+
+def _refuse_placement(policy: str, *others: Any) -> None:
+    """Raise an error if an argument places the graph."""
+    if any(one is not None for one in others) or policy != "auto":
+        msg = (
+            "the graph is already placed, so on=, policy=, alpha= and gpu_memory= have no effect; give them "
+            "to partition() instead"
+        )
+        raise ArgumentError(msg)
 
 
 def _require_cpus(spec: AlgorithmSpec, kinds: Sequence[str]) -> None:
@@ -157,13 +167,17 @@ def _place(
 
     The placement of an earlier call with the same arguments is used instead, if it is kept.
     """
-    names = named(on)
-    limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
+    names, limit = on_all_ranks(
+        current_world(),
+        lambda: (named(on), None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")),
+    )
     request = ([one.strip() if isinstance(one, str) else one for one in names or ()], policy, alpha, limit)
     single = current_world().size == 1  # ranks place together, so a rank must not skip a placement
     if single and (kept := find_kept(graph, request, spec.directions, plan=(spec.name, passes))):
         return kept
-    elements = None if names is None else parse_elements(names, gpu_memory=limit)
+    elements = None
+    if names is not None:
+        elements = on_all_ranks(current_world(), lambda: parse_elements(names, gpu_memory=limit))
     if single and _needs_plan(elements, policy, alpha):
         from evener.planning.planner import plan_and_place
 

@@ -16,8 +16,6 @@ from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.rows import ResultRows
-from evener.system.agreement import check_equal
-from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,8 +152,6 @@ def search_each(
     ------
     ArgumentError
         If `checkpoint` is given: a folder has the checkpoints of one search.
-    MpiError
-        If ranks have different sources.
     """
     if checkpoint is not None:
         msg = (
@@ -164,7 +160,6 @@ def search_each(
         )
         raise ArgumentError(msg)
     ids = goal.source if isinstance(goal.source, list) else [goal.source]
-    check_equal(current_world(), "each=True", sources=ids)
     rows = []
     for source in ids:
         (number,) = graph.numbers_of([source])

@@ -169,8 +169,11 @@ class AlgorithmSpec:
         return next((column for column in self.columns if column.name == name), Column(name))
 
     def function(self) -> Callable[..., Any]:
-        """Return the function that runs the algorithm."""
-        return resolve(self.run)
+        """Return the function that runs the algorithm. It is a collective operation."""
+        from evener.system.agreement import collective
+
+        function = resolve(self.run)
+        return function if hasattr(function, "collective") else collective(name=self.name)(function)
 
     def verifier(self) -> Callable[[Answer], None]:
         """Return the function that verifies an answer.

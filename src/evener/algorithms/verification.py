@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from evener.errors import ArgumentError, UnknownVertexError, VerificationError
 from evener.graph.checks import is_number
 from evener.graph.csr import rows_at
 from evener.kernels.vertex import NO_VERTEX
+from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
+    from evener.system.world import World
 
 __all__ = ["PIECE", "Answer", "Claim", "edge_blocks", "fail", "first_true", "vertex_numbers"]
 
@@ -80,6 +82,7 @@ class Claim:
     arrays: Mapping[str, NDArray[Any]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     outcome: Mapping[str, Any] = field(default_factory=dict)
+    world: ClassVar[World] = SingleProcess()  # each rank verifies its own claims
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.arrays[name]

@@ -23,7 +23,7 @@ from evener.graph.checks import type_name
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
 from evener.results.rows import ResultRows
-from evener.system.agreement import on_all_ranks
+from evener.system.agreement import collective, on_all_ranks
 
 __all__ = [
     "Answer",
@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 
+@collective(subject="result")
 def verify(result: Answer) -> None:
     """Verify an answer.
 

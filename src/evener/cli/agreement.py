@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import MpiError
-from evener.system.failure import in_words
+from evener.system.agreement import agree, facts_of
+from evener.system.fingerprint import Words, file_fingerprint
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ __all__ = ["check_agreement", "refuse_ranks"]
 
 # Options that name the elements of a rank, so that ranks may differ.
 _OF_A_RANK = ("--on", "--gpu-memory")
-# Bytes at each end of a file that its fingerprint covers.
-_END = 1 << 16
 
 
 def check_agreement(words: Sequence[str], graph: str) -> None:
@@ -33,22 +30,16 @@ def check_agreement(words: Sequence[str], graph: str) -> None:
         On all ranks, if ranks differ.
     """
     world = current_world()
-    if world.size == 1:
-        return
-    of_ranks = world.allgather((shared_words(words), fingerprint(Path(graph))))
-    _check("arguments", [f"evener {own}" for own, _ in of_ranks], "only --on and --gpu-memory may differ")
-    _check(graph, [own for _, own in of_ranks], "give all machines the same file")
-
-
-def _check(what: str, found: list[str], remedy: str) -> None:
-    others = [rank for rank, own in enumerate(found) if own != found[0]]
-    if others:
-        same = [rank for rank in others if found[rank] == found[others[0]]]
-        msg = (
-            f"expected the same {what} on all ranks, found {found[0]} on rank 0 and {found[same[0]]} on "
-            f"{in_words(same)}; {remedy}"
+    if world.size > 1:
+        line = Words(f"evener {shared_words(words)}")
+        agree(
+            world,
+            "command line",
+            lambda: facts_of("arguments", line),
+            "only --on and --gpu-memory may differ",
         )
-        raise MpiError(msg)
+        found = facts_of(graph, file_fingerprint(graph))
+        agree(world, "command line", lambda: found, "give all machines the same file")
 
 
 def shared_words(words: Sequence[str]) -> str:
@@ -59,21 +50,6 @@ def shared_words(words: Sequence[str]) -> str:
         if before not in _OF_A_RANK and word.partition("=")[0] not in _OF_A_RANK
     ]
     return " ".join(kept)
-
-
-def fingerprint(path: Path) -> str:
-    """Return the size of a file and a checksum of its ends; of a folder, those of all its files."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    total, checksum = 0, 0
-    for file in files:
-        if file.is_file():
-            with file.open("rb") as stream:
-                head = stream.read(_END)
-                size = stream.seek(0, 2)
-                stream.seek(max(0, size - _END))
-                checksum = zlib.crc32(head + stream.read(), checksum)
-            total += size
-    return f"{total:,} bytes with checksum {checksum:08x}" if path.exists() else "no file"
 
 
 def refuse_ranks(command: str) -> None:

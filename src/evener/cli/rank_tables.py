@@ -8,6 +8,7 @@ from evener.cli.output import say
 from evener.cli.render import as_json as as_json_text
 from evener.cli.render import columns
 from evener.results.report.units import seconds_text
+from evener.system.agreement import collective
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["show_ranks"]
 
 
+@collective(own=("world",), name="evener devices")
 def show_ranks(world: World, *, as_json: bool) -> None:
     """Print the elements of each rank, and the routes between ranks."""
     from evener.elements import parse_elements, usable_cores

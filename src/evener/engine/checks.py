@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError
+from evener.graph.checks import type_name
 from evener.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
     from evener.engine.array import PartitionedArray
 
-__all__ = ["check_compute", "check_push"]
+__all__ = ["check_compute", "check_progress", "check_push"]
 
 _PUSH_OPERATIONS = ("add", "min", "or", "set")
 
@@ -29,6 +30,13 @@ def check_compute(kernel: object, reduce: object, *, both_counts: bool) -> None:
         raise ArgumentError(msg)
     if not callable(reduce):
         msg = f"compute: expected a function as reduce=, such as min, found {reduce!r}"
+        raise ArgumentError(msg)
+
+
+def check_progress(progress: object) -> None:
+    """Raise an error unless progress can be called, or is None."""
+    if progress is not None and not callable(progress):
+        msg = f"progress=: expected a function of a Progress, found {type_name(progress)}"
         raise ArgumentError(msg)
 
 

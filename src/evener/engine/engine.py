@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.engine.array import PartitionedArray
-from evener.engine.checks import check_compute, check_push
+from evener.engine.checks import check_compute, check_progress, check_push
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
@@ -25,6 +25,7 @@ from evener.engine.recorder import Recorder
 from evener.engine.workspace import Workspace
 from evener.errors import ArgumentError, DeviceError
 from evener.graph.checks import type_name
+from evener.system.agreement import collective, on_all_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,6 +78,7 @@ class Engine(Workspace):
         If the host has no memory for `host_state`, before any is allocated.
     """
 
+    @collective(subject="partitioned", name="Engine")
     def __init__(
         self,
         partitioned: PartitionedGraph,
@@ -90,11 +92,9 @@ class Engine(Workspace):
             found = type_name(partitioned)
             msg = f"Engine: expected a PartitionedGraph, found {found}; make one with evener.partition"
             raise ArgumentError(msg)
-        if progress is not None and not callable(progress):
-            msg = f"progress=: expected a function of a Progress, found {type_name(progress)}"
-            raise ArgumentError(msg)
         super().__init__(partitioned)
-        self._require_host_state(algorithm, *host_state)
+        on_all_ranks(self._world, lambda: check_progress(progress))
+        on_all_ranks(self._world, lambda: self._require_host_state(algorithm, *host_state))
         self.routes = partitioned.routes
         self._network = connect_ranks(self._world, self.elements)
         self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)

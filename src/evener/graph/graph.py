@@ -11,6 +11,7 @@ from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
 from evener.graph.checks import check_bool, type_name
+from evener.graph.checksums import GraphChecksums
 from evener.graph.lookup import GraphIds
 from evener.graph.views import GraphViews
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph"]
 
 
-class Graph(GraphViews, GraphIds):
+class Graph(GraphViews, GraphIds, GraphChecksums):
     """An immutable graph in compressed sparse rows, with ascending targets in each row.
 
     Vertices have the numbers ``0..n-1``, and `ids` holds the caller's id of each vertex. An undirected graph

@@ -27,7 +27,7 @@ from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, most_edges
 from evener.partition.shared_gpus import note_shared_gpus
-from evener.system.agreement import check_equal
+from evener.system.agreement import collective, on_all_ranks
 from evener.system.memory import parse_bytes, require, return_freed, translate_errors
 from evener.system.notebook import stage
 from evener.system.world import current_world
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["partition"]
 
 
+@collective()
 @translate_errors("placing a graph")
 def partition(
     graph: Graph | str | os.PathLike[str],
@@ -144,25 +145,21 @@ def partition(
     seed = check_seed(seed)
     if not isinstance(graph, Graph):
         graph = read_graph(graph, directions, **reading)
-    limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
-    elements, world = parse_elements(on, gpu_memory=limit), current_world()
+    world = current_world()
+
+    def own_elements() -> list[Element]:
+        limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
+        return parse_elements(on, gpu_memory=limit)
+
+    elements = on_all_ranks(world, own_elements)
     note_shared_gpus(elements, world)
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
-    check_equal(
-        world,
-        "partition",
-        vertices=graph.n,
-        edges=graph.m,
-        policy=policy,
-        alpha=alpha,
-        directions=directions,
-        seed=seed,
-    )
     weights, on_cpu, ranks, rooms = all_elements(elements, world)
     shares = edge_shares(weights, alpha, on_cpu=on_cpu, policy=policy)
     first = ranks.index(world.rank)
-    _require_memory(graph, directions, elements, shares[first : first + len(elements)])
+    own_shares = shares[first : first + len(elements)]
+    on_all_ranks(world, lambda: _require_memory(graph, directions, elements, own_shares))
 
     def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
         return owners(

@@ -15,6 +15,7 @@ from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
+from evener.system.agreement import call_number, collective
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, format_bytes, require
 from evener.system.world import current_world
 
@@ -92,6 +93,11 @@ class PartitionedGraph:
         self._statistics: Statistics | None = None
         self.world = current_world() if world is None else world
         self.ranks = [self.world.rank] * len(partitions) if ranks is None else list(ranks)
+        self._number = call_number(self.world)
+
+    def agreed(self) -> dict[str, Any]:
+        """Return the facts by name that are equal on all ranks with the same placement."""
+        return {"placement": self._number}
 
     @classmethod
     def from_parts(cls, graph: Graph, parts: dict[str, Any]) -> PartitionedGraph:
@@ -112,9 +118,14 @@ class PartitionedGraph:
         The first use is a collective operation. A run on several ranks is a use.
         """
         if self._statistics is None:
-            self._statistics = statistics_of(self.partitions, self.elements, self.world)
+            self._statistics = self._all_statistics()
         return self._statistics
 
+    @collective(name="PartitionedGraph.statistics")
+    def _all_statistics(self) -> Statistics:
+        return statistics_of(self.partitions, self.elements, self.world)
+
+    @collective()
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex, given its global number.
 
@@ -146,6 +157,7 @@ class PartitionedGraph:
         ids: NDArray[Any] = self.graph.ids[block.start : block.stop] if own is None else own
         return ids
 
+    @collective(own=("parts",))
     def gather(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return the values of the vertices of this rank's `block`, in the order of the vertices.
 
@@ -159,6 +171,7 @@ class PartitionedGraph:
             kernels.scatter_values(vertices, part, np.uint64(len(vertices)), gathered)
         return gathered
 
+    @collective(own=("parts",))
     def gather_vertices(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are local numbers of vertices, as the ids of these vertices.
 
@@ -181,6 +194,7 @@ class PartitionedGraph:
             _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
         return gathered
 
+    @collective(own=("parts",))
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
         """Gather values that are global numbers of vertices, as the ids of these vertices.
 

@@ -40,7 +40,6 @@ from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
 from evener.programs.steps import (
     all_have_edges,
-    check_ranks,
     exception_of,
     raise_nan,
     upload_owned,
@@ -49,6 +48,7 @@ from evener.programs.steps import (
 from evener.programs.supersteps import Run
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,6 +84,7 @@ _SPEC = AlgorithmSpec(
 )
 
 
+@collective(in_order=("v0",))
 def gimv(
     graph: Graph | PartitionedGraph | str,
     combine2: Callable[..., Any],
@@ -259,8 +260,6 @@ def _run_numbers(
         )  # fmt: skip
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
     pg = ensure_placed(graph, spec, **placement)
-    agreed = ([one.key for one in operators], condition, unit, str(first.dtype))
-    check_ranks("gimv", pg, agreed)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
     if first.dtype == np.float32 and not per_edge:
@@ -270,6 +269,7 @@ def _run_numbers(
         "gimv", pg, condition, first=[first], identity=unit, operators=operators, weighted=per_edge,
         all_hear=lambda: all_have_edges(pg, run.in_[0]),
     )  # fmt: skip
+    agreed = ([one.key for one in operators], condition, unit, str(first.dtype))
     facts = {"operators": repr(agreed), "v0": first}
     with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
         value, iterations, converged, total = _iterate(

@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from numba import types
+from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu.jit import inlined
+from evener.system.fingerprint import content_of, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -354,6 +356,21 @@ def _outer_value(function: FunctionType, used: str) -> Any:
         except ValueError:  # not set yet
             return NotImplemented
     return function.__globals__.get(used, getattr(builtins, used, NotImplemented))
+
+
+@content_of.register(FunctionType)
+def _(function: FunctionType) -> list[bytes]:
+    """Return the key of a function, by which ranks compare it; the error of a function without a key."""
+    try:
+        _, key = _pure("function", function, ())
+    except ArgumentError as error:
+        key = str(error)
+    return [key.encode()]
+
+
+@content_of.register(Dispatcher)
+def _(function: Any) -> list[bytes]:
+    return [digest_of(function.py_func)]
 
 
 def _code_key(code: CodeType) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, MpiError
+from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.kernels.cpu.partition import gather_values
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "absolute_sum",
     "all_have_edges",
-    "check_ranks",
     "exception_of",
     "is_constant",
     "message_dtypes",
@@ -31,26 +30,6 @@ __all__ = [
     "upload_owned",
     "write_owned",
 ]
-
-
-def check_ranks(name: str, pg: PartitionedGraph, arguments: tuple[Any, ...]) -> None:
-    """Raise an error on all ranks unless they have the same functions and arguments.
-
-    This is a collective operation; all ranks must call it.
-
-    Raises
-    ------
-    MpiError
-        With the first rank whose arguments differ from those of rank 0.
-    """
-    of_ranks = pg.world.allgather(arguments)
-    other = next((rank for rank, own in enumerate(of_ranks) if own != of_ranks[0]), None)
-    if other is not None:
-        msg = (
-            f"{name}: expected the same functions, conditions and types of values on all ranks, found others "
-            f"on rank {other} than on rank 0; functions may use only numbers that are equal on all ranks"
-        )
-        raise MpiError(msg)
 
 
 def exception_of(name: str) -> ArgumentError:

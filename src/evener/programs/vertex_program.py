@@ -26,6 +26,7 @@ from evener.programs.vertex_compilation import (
 )
 from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,6 +97,11 @@ class VertexProgram:
     identity: float | tuple[float, ...] | None = None
     aggregate: Callable[..., Any] | None = None
 
+    def agreed(self) -> dict[str, Any]:
+        """Return the fields by name, which are equal on all ranks. The order of the state counts."""
+        state = list(self.state.items()) if isinstance(self.state, Mapping) else self.state
+        return {**vars(self), "state": state}
+
 
 def program_spec(
     name: str, summary: str, columns: Sequence[Column], fields: int = 1, tables: float = 0, **others: Any
@@ -129,6 +135,7 @@ _SPEC = program_spec(
 )
 
 
+@collective()
 def vertex_program(
     graph: Graph | PartitionedGraph | str,
     program: VertexProgram,
@@ -301,7 +308,7 @@ def result_of(
             f"{name} did not converge in {run.iterations} iterations: expected {run.condition.text}; "
             f"{run.condition.remedy}"
         )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+        warnings.warn(msg, ConvergenceWarning, stacklevel=4)
     return finish_run(result)
 
 

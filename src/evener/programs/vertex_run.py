@@ -13,7 +13,7 @@ from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
 from evener.programs.columns import message_columns
 from evener.programs.infinity import InfinityCheck
-from evener.programs.steps import check_ranks, is_constant, message_dtypes
+from evener.programs.steps import is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
@@ -89,8 +89,6 @@ def run_functions(
     kernel = step_kernel(functions, shape)
     placed_for = _with_messages(spec, len(message.kinds))
     pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    agreed = (functions.key, condition, identity, along)
-    check_ranks(spec.name, pg, agreed)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns = _columns(pg, functions, shape, identity, along)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
@@ -104,6 +102,7 @@ def run_functions(
         weighted=shape.per_edge, all_hear=supersteps.all_hear,
     )  # fmt: skip
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
+    agreed = (functions.key, condition, identity, along)
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
         return supersteps.run(active, condition, infinity, spec.name, checkpoints)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.engine.timeline import Timeline
+from evener.system.agreement import on_all_ranks
 from evener.system.memory import require
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ def gather_on_first_rank(values: NDArray[Any], world: World) -> NDArray[Any] | N
     This is a collective operation; all ranks must call it.
     """
     total = world.allreduce(values.nbytes, "sum")
-    if world.rank == 0:
-        require(2 * total, "gathering the values of all ranks")
+    what = "gathering the values of all ranks"
+    on_all_ranks(world, lambda: require(2 * total, what) if world.rank == 0 else None)
     parts = world.alltoall([values if rank == 0 else values[:0] for rank in range(world.size)])
     return np.concatenate(parts) if world.rank == 0 else None
 

@@ -12,6 +12,7 @@ from evener.graph.checks import is_integral
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.columns import Column
 from evener.results.views import ResultViews
+from evener.system.agreement import call_number, collective
 from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Result(ResultViews):
         self.world: World = SingleProcess() if partitioned is None else partitioned.world
         # The ids of all vertices, after `gather`.
         self._ids: NDArray[Any] | None = None
+        self._number = call_number(self.world)
         self.block = range(graph.n) if partitioned is None else partitioned.block
         self.prediction: Prediction | None = None
         self.energy: Energy | None = None
@@ -131,6 +133,10 @@ class Result(ResultViews):
         self._gathered: dict[str, NDArray[Any]] = {}
         # Arrays of vertices as ids.
         self._named: dict[str, NDArray[Any]] = {}
+
+    def agreed(self) -> dict[str, Any]:
+        """Return the facts by name that are equal on all ranks with the same result."""
+        return {"run": self._number}
 
     # ---- the mapping ----------------------------------------------------------------------------
 
@@ -147,14 +153,18 @@ class Result(ResultViews):
         If the ids are not integers, vertices in the array are positions in ``graph.ids``, not ids.
         """
         if name not in self._gathered:
-            gather = self._gather.get(name)
-            if gather is None:
-                names = ", ".join(map(repr, self._gather))
-                msg = f"expected one of the arrays {names} of a result of {self.algorithm}, found {name!r}"
-                raise KeyError(msg)
-            self._gathered[name] = gather()
+            self._gathered[name] = self._gather_array(name)
             self._gather[name] = None
         return self._gathered[name]
+
+    @collective(name="Result[...]")
+    def _gather_array(self, name: str) -> NDArray[Any]:
+        gather = self._gather.get(name)
+        if gather is None:
+            names = ", ".join(map(repr, self._gather))
+            msg = f"expected one of the arrays {names} of a result of {self.algorithm}, found {name!r}"
+            raise KeyError(msg)
+        return gather()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._gather)
@@ -227,6 +237,7 @@ class Result(ResultViews):
         own = self.graph.block_ids
         return np.arange(self.block.start, self.block.stop) if own is None else own
 
+    @collective()
     def gather(self) -> Result | None:
         """Return the result with the values of all vertices on rank 0, and None on other ranks.
 
@@ -253,6 +264,7 @@ class Result(ResultViews):
 
     # ---- tables ---------------------------------------------------------------------------------
 
+    @collective()
     def top(self, k: int = 10) -> list[tuple[Any, int | float]]:
         """Return the vertices with the largest values of the result's first array.
 
@@ -276,6 +288,7 @@ class Result(ResultViews):
 
         return largest_values(self, k)
 
+    @collective()
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table of `to_arrow` to a file or to a folder atomically.
 

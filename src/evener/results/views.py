@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evener.errors import ArgumentError
 from evener.graph.views import html_table, id_column
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,7 @@ class ResultViews:
         """Return the table of `to_arrow` as an Arrow stream, for polars, DuckDB and other libraries."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    @collective(name="Result.path")
     def path(self, vertex: Any) -> list[Any]:
         """Return the ids on the path of a search from its source to a vertex; none if it was not reached.
 

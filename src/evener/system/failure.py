@@ -28,12 +28,14 @@ class FailureReport:
     mpi : module
         ``mpi4py.MPI``.
     comm : Comm
-        A communicator of all ranks, without other messages.
+        A communicator of all ranks, without other messages of the tag.
+    tag : int, default 0
     """
 
-    def __init__(self, mpi: Any, comm: Any) -> None:
+    def __init__(self, mpi: Any, comm: Any, tag: int = 0) -> None:
         self._mpi = mpi
         self._comm = comm
+        self._tag = tag
         self._reports: dict[int, tuple[str, int]] = {}
 
     @property
@@ -41,17 +43,21 @@ class FailureReport:
         """The exit status of the job."""
         return max(status for _, status in self._reports.values()) or 1
 
-    def is_of_all_ranks(self, message: str, status: int, program: str) -> bool:
-        """Report the failure of this rank, and return whether all ranks have failed.
+    def is_of_all_ranks(
+        self, message: str, status: int, program: str, *, seconds: float = _GRACE, prints_common: bool = True
+    ) -> bool:
+        """Report the failure of this rank, and return whether all ranks fail within some seconds.
 
         If not, the caller ends the others. The failed rank of the lowest number prints, with the name of the
-        program first.
+        program first. A failure of all ranks is printed only if `prints_common` is true.
         """
         rank, size = self._comm.rank, self._comm.size
         self._reports[rank] = message[-_LONGEST:], status
-        sent = [self._comm.isend(self._reports[rank], other) for other in range(size) if other != rank]
-        self._collect(_GRACE)
-        if rank == min(self._reports):
+        sent = [
+            self._comm.isend(self._reports[rank], other, self._tag) for other in range(size) if other != rank
+        ]
+        self._collect(seconds)
+        if rank == min(self._reports) and (prints_common or len(self._reports) < size):
             self._print(program)
             sleep(_FORWARD)
         if len(self._reports) == size:
@@ -65,8 +71,8 @@ class FailureReport:
         """Receive messages until all ranks have failed, or for some seconds."""
         until, probed = monotonic() + seconds, self._mpi.Status()
         while len(self._reports) < self._comm.size and monotonic() < until:
-            if self._comm.iprobe(status=probed):
-                self._reports[probed.source] = self._comm.recv(source=probed.source)
+            if self._comm.iprobe(tag=self._tag, status=probed):
+                self._reports[probed.source] = self._comm.recv(source=probed.source, tag=self._tag)
             else:
                 sleep(_POLL)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, MpiError
+from evener.system.failure import in_words
 from evener.system.mpi import launched_ranks
 from evener.system.world import current_world
 
@@ -90,6 +91,8 @@ def launch(function: Callable[..., Any], *, ranks: int, args: Sequence[Any] = ()
         if status:
             raise MpiError(f"launch: {ranks} ranks ended with status {status}:\n{said.strip()}")
         print(said, end="", file=sys.stderr)  # noqa: T201 - warnings of the ranks
+        if missing := [rank for rank in range(ranks) if not _value(folder, rank).exists()]:
+            raise MpiError(f"launch: {in_words(missing)} ended before the function returned a value")
         return [_pickler().loads(_value(folder, rank).read_bytes()) for rank in range(ranks)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import operator
 import os
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MpiWorld", "await_loss", "launched_rank", "launched_ranks", "mpi_world"]
+__all__ = ["ENDED", "MpiWorld", "await_loss", "launched_rank", "launched_ranks", "mpi_world"]
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": min, "max": max}
 # Variables with the number of ranks and of this rank: of MPICH, Intel MPI and Slurm's PMI, and of Open MPI.
@@ -41,6 +42,12 @@ _PIECE = 1 << 30
 _SLOT, _HEAD = 256, 8
 # Seconds that the launcher has to end this rank after the loss of another.
 _ABORTING = 2.0
+# Seconds in which the other ranks can fail too before the error of a rank in a collective call ends them.
+_ALONE = 5.0
+# Tags of the messages about errors. MPI promises no larger tags.
+_TAGS = 1 << 15
+# The header of a rank that has ended, in place of that of a call: see `evener.system.agreement`.
+ENDED = "the end of the program", None, b""
 # Seconds in which a lifeline notices that a machine is out of reach, and ends the job.
 _NOTICING = 22.0
 
@@ -127,6 +134,8 @@ class MpiWorld:
         How a user continues after the loss of a rank, for the message.
     sends_gpu_memory : bool
         Whether the MPI library says that messages can be in GPU memory.
+    calls, made : int
+        As in `World`.
     """
 
     def __init__(self, mpi: Any) -> None:
@@ -134,8 +143,10 @@ class MpiWorld:
         # Messages between partitions do not meet messages of the caller, or collective operations.
         self._collective = mpi.COMM_WORLD.Dup()
         self._messages = mpi.COMM_WORLD.Dup()
+        self._errors = mpi.COMM_WORLD.Dup()
         self._failures = mpi.COMM_WORLD.Dup()
         self.recovery = ""
+        self.calls = self.made = 0
         self.rank = int(self._collective.rank)
         self.size = int(self._collective.size)
         self.host = str(mpi.Get_processor_name())
@@ -158,6 +169,7 @@ class MpiWorld:
                 )
                 raise MpiError(msg)
         self._lifeline = Lifeline(self, self.end)
+        atexit.register(self._await_ends, os.getpid())  # runs before the lifeline says goodbye
 
     def allreduce(self, value: Any, operation: str) -> Any:
         """Return the values of all ranks, reduced."""
@@ -224,6 +236,23 @@ class MpiWorld:
     def wait(self, messages: list[Any]) -> None:
         """Wait until posted arrays may change, and expected arrays have arrived."""
         self._mpi.Request.Waitall([request for request, _ in messages])
+
+    def end_unless_all_fail(self, error: BaseException) -> None:
+        """Return if all ranks have failed in this collective call; else end all ranks.
+
+        The other ranks would wait forever for this rank.
+        """
+        message = "".join(traceback.format_exception(error)).rstrip("\n")
+        report = FailureReport(self._mpi, self._errors, tag=self.calls % _TAGS)
+        if not report.is_of_all_ranks(message, 1, "", seconds=_ALONE, prints_common=False):
+            self._lifeline.leave()
+            self._mpi.COMM_WORLD.Abort(report.status)
+
+    def _await_ends(self, process: int) -> None:
+        """Wait until all ranks have ended. A rank that calls a collective operation instead gets an error."""
+        if os.getpid() == process and not self._mpi.Is_finalized():
+            while any(header != ENDED for header in self.allgather(ENDED)):
+                pass
 
     def fail(self, message: str, status: int, program: str = "") -> None:
         """Report the failure of this rank. Return if all ranks have failed; else end all ranks.

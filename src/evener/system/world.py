@@ -37,6 +37,10 @@ class World(Protocol):
         How a user continues after the loss of a rank; empty if the job must begin again.
     sends_gpu_memory : bool
         Whether `post` and `expect` take arrays in GPU memory.
+    calls : int
+        The collective calls that ranks have compared so far.
+    made : int
+        The objects that ranks have numbered in the last of these calls: see `call_number`.
     """
 
     rank: int
@@ -45,6 +49,8 @@ class World(Protocol):
     local_rank: int
     recovery: str
     sends_gpu_memory: bool
+    calls: int
+    made: int
 
     def allreduce(self, value: Any, operation: Operation) -> Any:
         """Return the values of all ranks, reduced.
@@ -115,6 +121,10 @@ class World(Protocol):
         """Wait until posted arrays may change, and expected arrays have arrived."""
         ...
 
+    def end_unless_all_fail(self, error: BaseException) -> None:
+        """Return if all ranks have failed in the current collective call; else end all ranks."""
+        ...
+
     def end(self, sentence: str) -> None:
         """End all ranks, with a sentence about the failure. Any thread may call this."""
         ...
@@ -129,6 +139,7 @@ class SingleProcess:
     local_rank = 0
     recovery = ""
     sends_gpu_memory = False
+    calls = made = 0
 
     def allreduce(self, value: Any, operation: Operation) -> Any:  # noqa: ARG002 - one value needs none
         """Return the value."""
@@ -155,6 +166,9 @@ class SingleProcess:
 
     def wait(self, messages: list[Any]) -> None:
         """Do nothing."""
+
+    def end_unless_all_fail(self, error: BaseException) -> None:
+        """Return: no other rank waits for this rank."""
 
     def end(self, sentence: str) -> None:
         """Raise an error: there is no other rank."""

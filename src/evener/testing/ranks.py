@@ -94,6 +94,7 @@ class _Rank:
         self.host = "this machine"
         self.local_rank = rank
         self.recovery = ""
+        self.calls = self.made = 0
         self._expected: defaultdict[tuple[int, int, int], deque[_Expected]] = defaultdict(deque)
         self._meeting = meeting
 
@@ -131,6 +132,9 @@ class _Rank:
 
     def barrier(self) -> None:
         self._meeting.exchange(self.rank, "barrier", None)
+
+    def end_unless_all_fail(self, error: BaseException) -> None:
+        """Return: the other ranks end when this rank returns or fails."""
 
     def end(self, sentence: str) -> None:
         self._meeting.fail(self.rank, RankError(sentence))

@@ -31,6 +31,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
+from evener.system.agreement import collective
 from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ NARROW = 1 << 12
 NARROW_LEVELS = 1 << 10
 
 
+@collective()
 def betweenness(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -77,6 +79,8 @@ def betweenness(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the share of the shortest paths between other vertices that leads through each vertex.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -141,12 +145,9 @@ def betweenness(
     pg = ensure_placed(
         given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
     )
-    undirected = not pg.graph.directed
-    engine = Engine(
-        pg, "betweenness", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state
-    )
-    arguments = {"sources": chosen}
-    with open_checkpoints(engine, pg, checkpoint, "betweenness", arguments) as checkpoints:
+    both = not pg.graph.directed
+    engine = Engine(pg, "betweenness", progress=progress, from_both_ends=both, host_state=SPEC.host_state)
+    with open_checkpoints(engine, pg, checkpoint, "betweenness", {"sources": chosen}) as checkpoints:
         centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     result = Result(

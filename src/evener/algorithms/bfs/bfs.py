@@ -32,6 +32,7 @@ from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,7 @@ __all__ = ["bfs", "run_bfs"]
 kernels = KernelFile(__package__)
 
 
+@collective()
 def bfs(
     graph: Graph | PartitionedGraph | str,
     source: Any = None,
@@ -66,6 +68,8 @@ def bfs(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the distance in edges from the nearest source to every vertex, and a tree of shortest paths.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

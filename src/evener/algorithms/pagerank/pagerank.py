@@ -32,6 +32,7 @@ from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import column_blocks_of
 from evener.results.result import Result
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +57,7 @@ weighted_kernels = KernelFile(__package__, "weighted")
 _FLOAT32_TOL = 5e-7
 
 
+@collective()
 def pagerank(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -75,6 +77,8 @@ def pagerank(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the PageRank of every vertex: the probability that a random surfer is there.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -212,7 +216,7 @@ def pagerank(
             f"pagerank did not converge in {iterations} iterations: expected an L1 change below "
             f"{tolerance:.2g}, found {change:.2g}; {remedy} or tol="
         )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=2)
+        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
     return finish_run(result)
 
 

@@ -163,7 +163,7 @@ def warn_not_converged(answer: Answer) -> None:
         f"the ranks are correct for {_count_of_iterations(_iterations_of(answer))}, and have not converged: "
         f"tol={answer.parameters['tol']:g} was not met; increase max_iter"
     )
-    warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+    warnings.warn(msg, ConvergenceWarning, stacklevel=5)
 
 
 def _iterations_of(answer: Answer) -> int:

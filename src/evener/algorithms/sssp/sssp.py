@@ -52,6 +52,7 @@ from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,6 +96,7 @@ class _Tree(NamedTuple):
     beyond: int
 
 
+@collective()
 def sssp(
     graph: Graph | PartitionedGraph | str,
     source: Any = None,
@@ -112,6 +114,8 @@ def sssp(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the least distance from any source to every vertex, and a tree of shortest paths.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -32,6 +32,7 @@ from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,7 @@ kernels = KernelFile(__package__)
 LINKED_FIRST = 2
 
 
+@collective()
 def wcc(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -62,6 +64,8 @@ def wcc(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the component of every vertex, ignoring the direction of edges.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

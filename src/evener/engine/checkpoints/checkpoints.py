@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of, json_value
+from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of
 from evener.engine.checkpoints.folder import CheckpointFolder, Manifest, Shard, shard_name
 from evener.engine.checkpoints.request import Checkpoint
 from evener.engine.checkpoints.shards import ShardWriter
@@ -24,7 +24,7 @@ from evener.errors import ArgumentError, EvenerError, FileError, FormatError
 from evener.graph.checks import type_name
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
-from evener.system.agreement import check_equal, on_all_ranks
+from evener.system.agreement import on_all_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +95,7 @@ def open_checkpoints(
     algorithm: str,
     arguments: Mapping[str, Any],
 ) -> Checkpoints:
-    """Check that all ranks run the same, and return the checkpoints of the run, for a ``with`` statement.
+    """Return the checkpoints of a run, for a ``with`` statement.
 
     This is a collective operation; all ranks must call it.
 
@@ -114,14 +114,9 @@ def open_checkpoints(
     ArgumentError
         If the folder has checkpoints and the run does not continue them. If the checkpoints are of another
         graph, algorithm or arguments.
-    MpiError
-        If ranks have different arguments.
     FileError
         If the folder cannot be used, or the run is to continue and the folder has no valid checkpoint.
     """
-    if pg.world.size > 1:
-        values = {name: json_value(value) for name, value in arguments.items()}
-        check_equal(pg.world, algorithm, **values, checkpoint=checkpoint)
     if checkpoint is None:
         return Checkpoints()
     if not isinstance(checkpoint, Checkpoint):

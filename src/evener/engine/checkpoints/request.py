@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_path
@@ -73,6 +73,10 @@ class Checkpoint:
         self.command = command or f'the program with checkpoint=evener.Checkpoint("{folder}", resume=True)'
         self._seconds = None if found["seconds"] is None else float(found["seconds"])
         self._steps = int(found["steps"] or 0)
+
+    def agreed(self) -> dict[str, Any]:
+        """Return the values by name that are equal on all ranks."""
+        return {"folder": str(self.folder), "every": self.every, "resume": self.resume}
 
     def is_due(self, steps: int, seconds: float) -> bool:
         """Return whether the next checkpoint is due, this many steps and seconds after the last."""

@@ -11,6 +11,7 @@ from evener.graph.graph import Graph
 from evener.graph.lookup import as_ids
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
+from evener.system.agreement import call_number, collective
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,6 +70,7 @@ class DistributedGraph(Graph):
         self.weight_range, self._sample = weight_range, weight_sample
         self.block_ids, self.ranges, self.rows = block_ids, ranges, rows
         self.out_degrees, self.degrees, self.strength = out_degrees, degrees, strength
+        self._number = call_number(world)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_world": None}
@@ -80,6 +82,10 @@ class DistributedGraph(Graph):
             msg = "expected a graph in parts of this job, found a pickled copy; read the graph again"
             raise ArgumentError(msg)
         return self._world
+
+    def agreed(self) -> dict[str, Any]:
+        """Return the facts by name that are equal on all ranks with parts of the same graph."""
+        return {"reading": self._number}
 
     # ---- facts ----------------------------------------------------------------------------------
 
@@ -142,6 +148,7 @@ class DistributedGraph(Graph):
 
     # ---- ids ------------------------------------------------------------------------------------
 
+    @collective()
     def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
         """Return the vertex numbers ``0..n-1`` of ids, which are the same on all ranks.
 
@@ -156,6 +163,7 @@ class DistributedGraph(Graph):
             raise UnknownVertexError(msg)
         return numbers
 
+    @collective(own=("ids",))
     def numbers_on_ranks(self, ids: NDArray[Any]) -> NDArray[np.int64]:
         """Return the vertex numbers of ids, and -1 for other ids; ranks may ask for different ids.
 
@@ -180,6 +188,7 @@ class DistributedGraph(Graph):
         numbers[order] = np.concatenate(world.alltoall(answers))
         return numbers
 
+    @collective(own=("numbers",))
     def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices, given their numbers; ranks may ask for different vertices.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.graph.formats import read, read_share
 from evener.partition.distributed.build import build_graph
-from evener.system.agreement import check_equal
+from evener.system.agreement import collective
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def is_path(graph: Any) -> bool:
     return isinstance(graph, str | os.PathLike)
 
 
+@collective(files=("path",), name="read")
 def read_graph(path: str | os.PathLike[str], directions: str, **options: Any) -> Graph:
     """Return the graph of a path or a generator spec.
 
@@ -42,5 +43,4 @@ def read_graph(path: str | os.PathLike[str], directions: str, **options: Any) ->
     world = current_world()
     if world.size == 1:
         return read(path, **options)
-    check_equal(world, "read", path=os.fspath(path), directions=directions, options=options)
     return build_graph(world, read_share(path, world, **options), directions)

@@ -17,6 +17,7 @@ from evener.algorithms.verification import fail, first_true, required_parameter,
 from evener.programs.arguments import fixed_iterations
 from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +46,7 @@ SPEC = program_spec(
 )
 
 
+@collective()
 def cdlp(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -57,6 +59,8 @@ def cdlp(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the community of every vertex, by label propagation.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

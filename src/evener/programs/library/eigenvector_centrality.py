@@ -22,6 +22,7 @@ from evener.programs.arguments import relative_change
 from evener.programs.dominance import allowed_error, check_entries, check_largest
 from evener.programs.norms import equal_length, factors_used, unit_length, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,6 +60,7 @@ SPEC = program_spec(
 _SHIFT = 1 / 9
 
 
+@collective()
 def eigenvector_centrality(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -73,6 +75,8 @@ def eigenvector_centrality(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the eigenvector centrality of every vertex.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

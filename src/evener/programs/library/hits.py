@@ -21,6 +21,7 @@ from evener.programs.arguments import relative_change
 from evener.programs.dominance import allowed_error, check_entries, check_largest
 from evener.programs.norms import equal_sum, factors_used, unit_sum, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,6 +57,7 @@ SPEC = program_spec(
 )
 
 
+@collective()
 def hits(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -70,6 +72,8 @@ def hits(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return how good a hub and an authority every vertex is.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from evener.graph.checks import is_integral
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +44,7 @@ SPEC = program_spec(
 )
 
 
+@collective()
 def k_core(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -55,6 +57,8 @@ def k_core(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the vertices of the k-core.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

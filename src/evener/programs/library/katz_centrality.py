@@ -23,6 +23,7 @@ from evener.programs.arguments import stop_condition
 from evener.programs.dominance import check_entries
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ SPEC = program_spec(
 _TOLERANCE = 1e-6
 
 
+@collective()
 def katz_centrality(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -80,6 +82,8 @@ def katz_centrality(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return the Katz centrality of every vertex.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from evener.graph.checks import check_seed
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,6 +47,7 @@ SPEC = program_spec(
 _UNDECIDED, _MEMBER, _OUT = 0, 1, 2
 
 
+@collective()
 def maximal_independent_set(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -58,6 +60,8 @@ def maximal_independent_set(
     checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Return a maximal independent set.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -25,7 +25,6 @@ from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.steps import (
     absolute_sum,
-    check_ranks,
     exception_of,
     message_dtypes,
     owned_values,
@@ -110,8 +109,6 @@ def run_two_stages(
     pg = placed_for_gimv(
         graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
     )
-    types = [str(values.dtype) for values in first.values()]
-    check_ranks("gimv", pg, ([one.key for one in operators], condition, identity, types, "mapreduce"))
     stages = Stages(pg, "gimv", progress)
     steps: TwoStages
     if pg.elements[0].kind == "cuda":

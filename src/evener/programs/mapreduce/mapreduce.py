@@ -29,8 +29,8 @@ from evener.programs.mapreduce.rows import Rows
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
-from evener.programs.steps import check_ranks
 from evener.results.result import Result
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +50,7 @@ __all__ = ["mapreduce"]
 _ROUTERS: dict[str, Callable[[PartitionedGraph], Router]] = {"hash": HashRouter, "block": BlockRouter}
 
 
+@collective(own=("memory",))
 def mapreduce(
     graph: Graph | PartitionedGraph | str,
     map: Callable[..., Any],  # noqa: A002 - the name of the stage
@@ -159,7 +160,6 @@ def mapreduce(
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
     pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
-    check_ranks("mapreduce", pg, (mapped.key, reduced.key, reduced.name, owner, str(of_vertices.dtype)))
     stages = Stages(pg, "mapreduce", progress)
     record = np.dtype(np.int64), payload.dtypes
     job = Job(

@@ -9,6 +9,7 @@ from evener.algorithms.spec import AlgorithmSpec, StateBytes, Traffic
 from evener.elements import named
 from evener.errors import ArgumentError
 from evener.partition.partitioned import PartitionedGraph
+from evener.system.agreement import on_all_ranks
 from evener.system.memory import available, parse_bytes
 from evener.system.world import current_world
 
@@ -71,9 +72,14 @@ def placed_for_gimv(
     ArgumentError
         If elements are other GPUs.
     """
-    if not isinstance(graph, PartitionedGraph):
+    world = current_world()
+
+    def check() -> None:
         names = [name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)]
-        _check_kinds(names, current_world().size, fields=fields)
+        _check_kinds(names, world.size, fields=fields)
+
+    if not isinstance(graph, PartitionedGraph):
+        on_all_ranks(world, check)
     pg = placed(graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
     _check_kinds([kind for own in kinds for kind in own], pg.world.size, fields=fields)
@@ -97,4 +103,6 @@ def memory_limit(memory: str | int | None, world: World) -> int:
     The ranks of a machine divide its memory. This is a collective operation; all ranks must call it.
     """
     here = world.allgather(world.host).count(world.host)
-    return int(_MEMORY_SHARE * available()) // here if memory is None else parse_bytes(memory, "memory")
+    if memory is None:
+        memory = int(_MEMORY_SHARE * available()) // here
+    return on_all_ranks(world, lambda: parse_bytes(memory, "memory"))

@@ -8,6 +8,7 @@ import numpy as np
 
 from evener.results.dataset import write_rows
 from evener.results.ranks import gather_on_first_rank
+from evener.system.agreement import collective
 from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class Rows:
         self.world: World = run.world
         self._columns, self._single, self._run = columns, single, run
 
+    def agreed(self) -> dict[str, Any]:
+        """Return the facts by name that are equal on all ranks with the rows of the same job."""
+        return self._run.agreed()
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -91,6 +96,7 @@ class Rows:
         """The time of each stage on each element."""
         return self._run.timeline
 
+    @collective()
     def gather(self) -> Rows | None:
         """Return the rows of all ranks on rank 0, in ascending order of keys, and None on other ranks.
 
@@ -127,6 +133,7 @@ class Rows:
         """Return a pandas DataFrame with the columns of `to_arrow`."""
         return self.to_arrow().to_pandas()
 
+    @collective()
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table of `to_arrow` to a file or to a folder atomically.
 

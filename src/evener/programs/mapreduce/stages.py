@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from evener.engine.checks import check_progress
 from evener.engine.executor import run_steps, worker_count
 from evener.engine.recorder import Recorder
 from evener.system.agreement import on_all_ranks
@@ -40,6 +41,7 @@ class Stages:
     def __init__(
         self, pg: PartitionedGraph, algorithm: str, progress: Callable[[Progress], None] | None
     ) -> None:
+        on_all_ranks(pg.world, lambda: check_progress(progress))
         self.elements = pg.elements
         self.world = pg.world
         self._active = [partition.owned for partition in pg.partitions]

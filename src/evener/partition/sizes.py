@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,19 +93,21 @@ class Degrees:
 
     Attributes
     ----------
-    degree, count : ndarray of int64
-        The degrees over all edges, by which policies order vertices, and the vertices of each degree.
-    stored : ndarray of float64
-        Edges stored with the vertices of each degree.
+    degree : ndarray of int64 or float64
+        The edges that are stored with a vertex, by which policies order vertices.
+    count : ndarray of int64
+        The vertices of each degree.
+    connected : ndarray of int64
+        The vertices of each degree with an edge; one without a stored edge may have others.
     targeting : ndarray of float64
         Stored edges whose target has each degree.
     edges : int
         The sum of all degrees.
     """
 
-    degree: NDArray[np.int64]
+    degree: NDArray[np.int64] | NDArray[np.float64]
     count: NDArray[np.int64]
-    stored: NDArray[np.float64]
+    connected: NDArray[np.int64]
     targeting: NDArray[np.float64]
     edges: int
 
@@ -112,35 +115,28 @@ class Degrees:
     def of(
         cls,
         degree: NDArray[np.unsignedinteger],
-        stored: NDArray[np.unsignedinteger] | None = None,
-        targeting: NDArray[np.unsignedinteger] | None = None,
+        opposite: NDArray[np.unsignedinteger] | None = None,
     ) -> Degrees:
         """Count the vertices of each degree.
 
         Parameters
         ----------
         degree : ndarray, shape (n,)
-            All edges of each vertex.
-        stored, targeting : ndarray, shape (n,), optional
-            Edges stored with each vertex, and stored edges that lead to each vertex. Default: `degree`.
+            Edges stored with each vertex.
+        opposite : ndarray, shape (n,), optional
+            Stored edges that lead to each vertex. Default: `degree`.
         """
         by = degree.astype(np.int64)
         counts = np.bincount(by, minlength=1)
         present = np.flatnonzero(counts)[::-1]
-        of_all = (present * counts[present]).astype(np.float64)
-
-        def total(edges: NDArray[np.unsignedinteger] | None) -> NDArray[np.float64]:
-            """Return the sum of `edges` over the vertices of each degree."""
-            if edges is None:
-                return of_all
-            return np.bincount(by, edges, minlength=1)[present].astype(np.float64)
-
-        return cls(present, counts[present], total(stored), total(targeting), int(of_all.sum()))
-
-    @property
-    def each_stored(self) -> NDArray[np.float64]:
-        """Edges stored with one vertex of each degree."""
-        return self.stored / self.count
+        count = counts[present]
+        connected = np.where(present > 0, count, 0)
+        targeting = (present * count).astype(np.float64)
+        edges = int(targeting.sum())
+        if opposite is not None:
+            targeting = np.bincount(by, opposite, minlength=1)[present].astype(np.float64)
+            connected[present == 0] = np.count_nonzero(opposite[by == 0])
+        return cls(present, count, connected, targeting, edges)
 
 
 def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> NDArray[np.float64]:
@@ -151,7 +147,7 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     degrees : Degrees
     policy : str
     shares : sequence of float, length P
-        Share of the edges of each partition.
+        Share of the stored edges of each partition.
 
     Returns
     -------
@@ -164,17 +160,16 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     else:
         order = rule.order(np.arange(len(degrees.count), dtype=np.uint32), 0)
         count, each = degrees.count[order].astype(float), degrees.degree[order].astype(float)
-        ends = np.cumsum(count * each)
-        cuts = np.concatenate([[0.0], np.cumsum(shares)]) * ends[-1]
-        cuts[-1] = ends[-1]
-        begins = ends - count * each
-        for p in range(len(shares)):
-            inside = np.minimum(ends, cuts[p + 1]) - np.maximum(begins, cuts[p])
-            parts[p, order] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)
-        # Vertices without edges, of the last degree, belong to the end of the order with the low degrees.
-        given = np.flatnonzero(np.asarray(shares) > 0)
-        low_end = given[0 if order[0] == len(order) - 1 else -1]
-        parts[low_end, degrees.degree == 0] += degrees.count[degrees.degree == 0]
+        edges, vertices = np.cumsum(count * each), np.cumsum(count)
+        wanted = np.cumsum(shares) * edges[-1]
+        astride = np.minimum(np.searchsorted(edges, wanted), len(order) - 1)
+        # As in `orders.cut_positions`, a vertex at a cut goes to the side with more of its edges.
+        missing = (edges[astride] - wanted) / np.maximum(each[astride], 1)
+        cuts = np.where(wanted > 0, vertices[astride] - np.floor(missing + 0.5), 0)
+        cuts[np.flatnonzero(shares)[-1] :] = vertices[-1]
+        for p, (first, last) in enumerate(pairwise([0.0, *cuts])):
+            begin, end = np.maximum(vertices - count, first), np.minimum(vertices, last)
+            parts[p, order] = np.maximum(end - begin, 0)
     return parts
 
 
@@ -197,11 +192,11 @@ def partition_sizes(
     edges lead to a vertex. A partition of E edges then has no edge to the vertex with probability
     exp(-E f / M).
     """
-    mine = owned @ degrees.each_stored
-    met = 1 - np.exp(-np.outer(mine, degrees.targeting / degrees.count) / max(degrees.stored.sum(), 1))
+    mine = owned @ degrees.degree
+    met = 1 - np.exp(-np.outer(mine, degrees.targeting / degrees.count) / max(degrees.edges, 1))
     mirrors = owned @ met.T  # [p, q]: mirrors of the vertices of p in q
     np.fill_diagonal(mirrors, 0)
-    connected = owned[:, degrees.degree > 0].sum(axis=1)
+    connected = owned @ (degrees.connected / degrees.count)
     enough = _ESTIMATE_OF_NEARLY_ALL
     if mirrored is not None:
         enough = NEARLY_ALL

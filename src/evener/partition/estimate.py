@@ -16,7 +16,7 @@ from evener.partition.footprint import (
 )
 from evener.partition.neighbour_sample import NeighbourSample
 from evener.partition.owners import edge_shares
-from evener.partition.sizes import Degrees, ElementShare, owned_by_degree, partition_sizes
+from evener.partition.sizes import Degrees, ElementShare, Groups, owned_by_degree, partition_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,9 +83,8 @@ class GraphSizes:
         edge_bytes : int
             Bytes of a stored edge.
         """
-        of_all, mean = np.array([edges], np.float64), np.array([edges / max(n, 1)])
-        counts = np.array([n], np.int64)
-        return cls(Degrees(mean, counts, counts, of_all, edges), directions, edge_bytes)
+        mean, counts = np.array([edges / max(n, 1)]), np.array([n], np.int64)
+        return cls(Degrees(mean, counts, Groups.of_equal(mean), edges), directions, edge_bytes)
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
         """Return the share of each partition's vertices with a mirror in each other partition, if known."""

@@ -81,7 +81,7 @@ class NeighbourSample:
             rows = [graph if one == "out" else graph.reverse for one in followed]
         else:
             return None  # building the missing rows needs as much memory as the graph
-        vertices, weight = _sample(rows[0], degree, int(degrees.connected.sum()))
+        vertices, weight = _sample(rows[0], degree, float(degrees.connected @ degrees.count))
         positions = _Positions(degree, degrees)
         keys = np.sort(np.concatenate([_keys(each, vertices, positions) for each in rows]))
         bounds = np.searchsorted(keys, np.arange(len(vertices) + 1))
@@ -151,7 +151,7 @@ class _Positions:
 
 
 def _sample(
-    rows: Graph, degree: NDArray[np.unsignedinteger], connected: int
+    rows: Graph, degree: NDArray[np.unsignedinteger], connected: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return connected vertices and their weights: all vertices of a small graph, else a sample.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["Degrees", "ElementShare", "PartitionSizes", "owned_by_degree", "partition_sizes"]
+__all__ = ["Degrees", "ElementShare", "Groups", "PartitionSizes", "owned_by_degree", "partition_sizes"]
 
 # `NEARLY_ALL` for estimates without a sample of neighbours: these estimates are too low.
 _ESTIMATE_OF_NEARLY_ALL = 0.82
+# More than the bits of a number of edges.
+_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,49 @@ class ElementShare:
 
 
 @dataclass(frozen=True, slots=True)
+class Groups:
+    """The vertices of each degree, grouped by the number of stored edges that lead to them.
+
+    If one direction is stored, two vertices of a degree can differ in the edges that lead to them. A group has
+    those whose numbers of these edges have equally many bits.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (D,)
+        The first group of each degree.
+    share : ndarray of float64, shape (K,)
+        The part of the vertices of its degree in each group.
+    targeting : ndarray of float64, shape (K,)
+        Stored edges that lead to one vertex of each group.
+    """
+
+    first: NDArray[np.int64]
+    share: NDArray[np.float64]
+    targeting: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, place: NDArray[np.int64], opposite: NDArray[np.unsignedinteger]) -> Groups:
+        """Group vertices, given the place of their degree and the edges that lead to each."""
+        keys = place * _BITS + np.frexp(opposite.astype(np.float64))[1]
+        counts = np.bincount(keys)
+        there = np.flatnonzero(counts)
+        targeting = np.bincount(keys, opposite)[there] / counts[there]
+        first = np.flatnonzero(np.diff(there // _BITS, prepend=-1))
+        of_degree = np.add.reduceat(counts[there], first)
+        return cls(first, counts[there] / of_degree[there // _BITS], targeting)
+
+    @classmethod
+    def of_equal(cls, degree: NDArray[np.int64] | NDArray[np.float64]) -> Groups:
+        """Group vertices to which as many edges lead as are stored with them."""
+        return cls(np.arange(len(degree)), np.ones(len(degree)), degree.astype(np.float64))
+
+    def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the mean over the vertices of each degree, given a value for each group in the last axis."""
+        found: NDArray[np.float64] = np.add.reduceat(values * self.share, self.first, axis=-1)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Degrees:
     """The degrees of a graph in descending order, with the number of vertices and edges of each.
 
@@ -97,18 +142,15 @@ class Degrees:
         The edges that are stored with a vertex, by which policies order vertices.
     count : ndarray of int64
         The vertices of each degree.
-    connected : ndarray of int64
-        The vertices of each degree with an edge; one without a stored edge may have others.
-    targeting : ndarray of float64
-        Stored edges whose target has each degree.
+    groups : Groups
+        The vertices of each degree, grouped by the number of stored edges that lead to them.
     edges : int
         The sum of all degrees.
     """
 
     degree: NDArray[np.int64] | NDArray[np.float64]
     count: NDArray[np.int64]
-    connected: NDArray[np.int64]
-    targeting: NDArray[np.float64]
+    groups: Groups
     edges: int
 
     @classmethod
@@ -130,13 +172,17 @@ class Degrees:
         counts = np.bincount(by, minlength=1)
         present = np.flatnonzero(counts)[::-1]
         count = counts[present]
-        connected = np.where(present > 0, count, 0)
-        targeting = (present * count).astype(np.float64)
-        edges = int(targeting.sum())
-        if opposite is not None:
-            targeting = np.bincount(by, opposite, minlength=1)[present].astype(np.float64)
-            connected[present == 0] = np.count_nonzero(opposite[by == 0])
-        return cls(present, count, connected, targeting, edges)
+        edges = int((present * count).sum())
+        if opposite is None:
+            return cls(present, count, Groups.of_equal(present), edges)
+        place = np.empty(len(counts), np.int64)
+        place[present] = np.arange(len(present))
+        return cls(present, count, Groups.of(place[by], opposite), edges)
+
+    @property
+    def connected(self) -> NDArray[np.float64]:
+        """The share of the vertices of each degree that have an edge, stored or not."""
+        return np.where(self.degree > 0, 1.0, self.groups.mean(self.groups.targeting > 0))
 
 
 def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> NDArray[np.float64]:
@@ -193,10 +239,11 @@ def partition_sizes(
     exp(-E f / M).
     """
     mine = owned @ degrees.degree
-    met = 1 - np.exp(-np.outer(mine, degrees.targeting / degrees.count) / max(degrees.edges, 1))
+    groups = degrees.groups
+    met = groups.mean(1 - np.exp(-np.outer(mine, groups.targeting / max(degrees.edges, 1))))
     mirrors = owned @ met.T  # [p, q]: mirrors of the vertices of p in q
     np.fill_diagonal(mirrors, 0)
-    connected = owned @ (degrees.connected / degrees.count)
+    connected = owned @ degrees.connected
     enough = _ESTIMATE_OF_NEARLY_ALL
     if mirrored is not None:
         enough = NEARLY_ALL

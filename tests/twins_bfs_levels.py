@@ -41,8 +41,9 @@ def all_steps(
     steps start when ``alpha`` times the frontier's edges exceed the `unexplored` edges. They stop when the
     frontier shrinks to at most `min_bottom_up` vertices. A top-down step over at least `min_scatter` edges
     uses `scatter_parents`. The bitmaps of frontiers are clear before and after. After an odd number of levels
-    the frontier is in `next_queue`. Returns (vertices, frontier_vertices, frontier_edges, levels, edges), where
-    `vertices` are those of the frontiers of all steps, and `edges` those that top-down steps read.
+    the frontier is in `next_queue`. Returns (vertices, frontier_vertices, frontier_edges, levels,
+    edges), where `vertices` are those of the frontiers of all steps, and `edges` those that top-down steps
+    read.
     """
     frontier_vertices = np.uint64(first_vertices)
     frontier_edges = np.uint64(first_edges)

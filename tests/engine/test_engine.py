@@ -382,9 +382,7 @@ def test_active_vertices_are_counted_for_the_same_superstep(engine, kernels):
 
 def test_active_vertices_of_this_and_the_next_superstep(engine, kernels):
     engine.superstep("first")
-    kernels.compute(
-        lambda p: (p + 1, 10 * p, 99), kernels.places, count_active=True, count_next_active=True
-    )
+    kernels.compute(lambda p: (p + 1, 10 * p, 99), kernels.places, count_active=True, count_next_active=True)
     engine.superstep("second")
     count = len(engine.elements)
     active = [span.active for span in engine.timeline]

@@ -31,7 +31,7 @@ TOLERANCE = {"metis": 0.04}
 
 @pytest.fixture(scope="module")
 def graph():
-    """Return a graph with hubs of in-edges that have few out-edges, hubs of out-edges, loops and parallel edges."""
+    """Return a graph whose hubs of in-edges have few out-edges, with loops and parallel edges."""
     heads, tails = (np.random.default_rng(3).random((2, EDGES)) ** 2 * N).astype(np.int64)
     loops = np.arange(0, N, 50)
     # The last hundred vertices have no edges.
@@ -97,8 +97,8 @@ def test_the_share_is_that_of_the_stored_edges(graph, path, policy, directions):
     whole = owners_in(run_ranks(2, lambda _: ev.partition(graph, "cpu:1", **how)))
     if families:
         given = vertices_as_stored(
-            graph, np.argsort(-stored(graph, "both"), kind="stable"), stored(graph, "both"), graph.out_degree(),
-            directions,
+            graph, np.argsort(-stored(graph, "both"), kind="stable"), stored(graph, "both"),
+            graph.out_degree(), directions,
         )  # fmt: skip
         expected = owners(
             given.by_degree, given.degree, policy=policy, shares=np.array([0.3, 0.7]), ranks=[0, 1], seed=5
@@ -113,7 +113,12 @@ def test_the_share_is_that_of_the_stored_edges(graph, path, policy, directions):
 def test_shares_of_four_elements_and_of_gpus(graph, policy):
     """CPUs and GPUs of one process: the CPUs share α, and the GPUs the rest."""
     for directions in ("in", "out"):
-        elements = [CpuElement("cpu:1", 1), FakeGpu("cuda:0", 0), FakeGpu("cuda:1", 1), CpuElement("cpu:1", 1)]
+        elements = [
+            CpuElement("cpu:1", 1),
+            FakeGpu("cuda:0", 0),
+            FakeGpu("cuda:1", 1),
+            CpuElement("cpu:1", 1),
+        ]
         placed = ev.partition(graph, elements, policy=policy, alpha=0.6, directions=directions)
         shares = [0.25] * 4 if find_policy(policy).even else [0.3, 0.2, 0.2, 0.3]
         assert_shares(owners_in([placed]), stored(graph, directions), shares, TOLERANCE.get(policy, 0.0))
@@ -141,7 +146,7 @@ def test_a_vertex_with_more_edges_than_a_share(policy):
 @pytest.mark.parametrize("directions", ["in", "out", "both"])
 @pytest.mark.parametrize("directed", [True, False])
 def test_high_gives_the_first_element_the_largest_vertices(graph, directed, directions):
-    """`high` orders by the stored edges, so the first element has fewer vertices than with any other policy."""
+    """`high` and `low` order by the stored edges, not by the edges of both directions."""
     given = graph if directed else ev.read("rmat:8")
     degree = stored(given, directions)
     for policy, sign in (("high", 1), ("low", -1)):

@@ -66,7 +66,9 @@ def test_directed_sizes_count_stored_edges(cited, directions, policy):
     for one, sizes in zip(ElementShare.all_of(placed), found, strict=True):
         assert sizes.edges == pytest.approx(one.sizes.edges, rel=0.1)
         # In random order, the few hubs of in-edges displace hundreds of vertices.
-        assert sizes.vertices == pytest.approx(one.sizes.vertices, rel=0.05, abs=400 if policy == "random" else 20)
+        assert sizes.vertices == pytest.approx(
+            one.sizes.vertices, rel=0.05, abs=400 if policy == "random" else 20
+        )
         assert sizes.mirrors == pytest.approx(one.sizes.mirrors, rel=0.15, abs=30)
 
 

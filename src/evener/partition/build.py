@@ -78,10 +78,10 @@ def partition(
     policy : str, default "random"
         How the owners of the vertices are chosen: see the table in the section Notes.
     alpha : float, optional
-        Share of the stored edges on the CPU side, 0 to 1. If all elements are CPUs, the CPU side is the first one.
-        The elements of a side divide its edges in proportion to their threads. By default, all elements
-        divide all edges in this proportion, and a GPU counts as hundreds of threads. A single element gets
-        all edges.
+        Share of the stored edges on the CPU side, 0 to 1. If all elements are CPUs, or all are GPUs, the CPU
+        side is the first one. The elements of a side divide its edges in proportion to their threads. By
+        default, all elements divide all edges in this proportion, and a GPU counts as hundreds of threads. A
+        single element gets all edges.
     gpu_memory : str or int, optional
         Memory to use on each GPU: bytes, or a size such as "20GiB". The GPU reads edges that do not fit from
         host memory. Default: all free memory.

@@ -123,8 +123,8 @@ class Policy(NamedTuple):
         Whether the planner applies `order` to the degrees. Otherwise the planner expects the same mixture of
         degrees on every element.
     balances : {"stored edges", "all edges", "vertices", "workload"}
-        What an element gets its share of. Only with "stored edges" is the share that of the stored edges, up to
-        some vertices at the cuts. "all edges" are in-edges and out-edges, whatever is stored.
+        What an element gets its share of. Only "stored edges" follow α, up to some vertices at the cuts. "all
+        edges" are in-edges and out-edges, whatever is stored.
     even : bool
         Whether all elements get equal parts, whatever their shares.
     profiled : bool

@@ -93,8 +93,8 @@ class ElementShare:
 class Groups:
     """The vertices of each degree, grouped by the number of stored edges that lead to them.
 
-    If one direction is stored, two vertices of a degree can differ in the edges that lead to them. A group has
-    those whose numbers of these edges have equally many bits.
+    If one direction is stored, vertices of a degree can differ in the edges that lead to them. A group has
+    the vertices whose numbers of these edges have equally many bits.
 
     Attributes
     ----------

@@ -216,8 +216,8 @@ def relax_bucket(
     """Relax the queued vertices and all vertices whose distance falls below `limit`.
 
     ``bucket_edges[0]`` is the number of out-edges of the queue. The kernel stops when more than `budget`
-    edges are to be relaxed in total. The remaining vertices become pending again. Returns (vertices, left): the
-    relaxed vertices, each as often as it was relaxed, and the remaining ones.
+    edges are to be relaxed in total. The remaining vertices become pending again. Returns (vertices, left):
+    the relaxed vertices, each as often as it was relaxed, and the remaining ones.
     """
     owned = np.uint64(owned)
     budget = np.uint64(budget)
@@ -272,7 +272,8 @@ def relax_buckets(
     memory of the GPU kernel.
 
     Returns (vertices, edges, left, waiting): the relaxed vertices, the out-edges of those that began the
-    buckets, and the vertices that the last bucket left over. `waiting` is 1 if a vertex is still pending, else 0.
+    buckets, and the vertices that the last bucket left over. `waiting` is 1 if a vertex is still pending,
+    else 0.
     """
     vertices = _ZERO
     edges = _ZERO

@@ -45,8 +45,8 @@ def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance,
 
     The kernel stops when the heap would have more than `max_pending` entries, or after `max_edges` edges. It
     also stops before a vertex with more than `max_pending` edges. The remaining vertices are pending. A
-    vertex whose distance falls twice has two entries. Returns (relaxed, entries, edges): the relaxed vertices,
-    the entries of the heap and the relaxed edges.
+    vertex whose distance falls twice has two entries. Returns (relaxed, entries, edges): the relaxed
+    vertices, the entries of the heap and the relaxed edges.
     """
     owned = np.uint64(owned)
     max_pending = np.uint64(max_pending)

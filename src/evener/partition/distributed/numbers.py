@@ -27,8 +27,8 @@ __all__ = ["DistributedNumbers", "number_own_vertices"]
 
 # Span of keys that is always counted in a table.
 _SMALL_SPAN = 1 << 16
-# Bytes per vertex of the graph: two copies of its degree, its place in two orders, and its owner. All edges of
-# the vertex need two more copies.
+# Bytes per vertex of the graph: two copies of its degree, its place in two orders, and its owner. The total
+# degree needs two more copies.
 _BYTES_OF_OWNERS, _BYTES_OF_TOTALS = 8 + 8 + 4 + 4 + 2, 8 + 8
 
 

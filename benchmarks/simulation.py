@@ -25,7 +25,7 @@ from scipy.optimize import nnls
 from evener.errors import ArgumentError
 from evener.graph.generators.recipes import GRAPH500
 from evener.partition.comparison import count_partitions
-from evener.partition.degrees import descending_degree_on_host
+from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.owners import edge_shares, owners
 from evener.partition.policy import find_policy
 from evener.partition.statistics import imbalance
@@ -139,9 +139,13 @@ def counted(graph, directions, policy, machines, weights, *, on_cpu=None, alpha=
     local = len(weights)
     cpus = list(on_cpu or [True] * local) * machines
     shares = edge_shares(list(weights) * machines, alpha, on_cpu=cpus, policy=policy)
-    by_degree, degree, _ = descending_degree_on_host(graph)
+    by_degree, degree, out_degree = descending_degree_on_host(graph)
+    stored = vertices_as_stored(graph, by_degree, degree, out_degree, directions)
     machine = np.repeat(np.arange(machines), local)
-    owner = owners(by_degree, degree, policy=policy, shares=shares, on_cpu=cpus, ranks=machine, graph=graph)
+    owner = owners(
+        stored.by_degree, stored.degree, policy=policy, shares=shares, on_cpu=cpus, ranks=machine,
+        total_degree=degree, graph=graph,
+    )  # fmt: skip
     found = count_partitions(graph, directions, owner, degree, len(shares)).sizes
     sizes = {
         name: np.array([getattr(one, name) for one in found], float)

@@ -207,9 +207,9 @@ class _Watched:
     def _computed(self, engine, kernel, *args, **more):
         votes = self._compute(engine, kernel, *args, **more)
         if kernel == "evener.algorithms.bfs:levels.narrow_steps":
-            self.steps[-1] = ("narrow", *votes[2:])
+            self.steps[-1] = ("narrow", *votes[3:])
         if kernel == "evener.algorithms.bfs:levels.all_steps":
-            awake, scout, levels, edges = votes
+            _, awake, scout, levels, edges = votes
             self.steps[-1] = ("search", levels, edges)
             names = inspect.signature(twins_bfs_levels.all_steps.py_func).parameters
             given = dict(zip(names, args, strict=True))

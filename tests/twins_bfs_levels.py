@@ -41,8 +41,9 @@ def all_steps(
     steps start when ``alpha`` times the frontier's edges exceed the `unexplored` edges. They stop when the
     frontier shrinks to at most `min_bottom_up` vertices. A top-down step over at least `min_scatter` edges
     uses `scatter_parents`. The bitmaps of frontiers are clear before and after. After an odd number of levels
-    the frontier is in `next_queue`. Returns (frontier_vertices, frontier_edges, levels, edges), where `edges`
-    is the number of edges that top-down steps read.
+    the frontier is in `next_queue`. Returns (vertices, frontier_vertices, frontier_edges, levels,
+    edges), where `vertices` are those of the frontiers of all steps, and `edges` those that top-down steps
+    read.
     """
     frontier_vertices = np.uint64(first_vertices)
     frontier_edges = np.uint64(first_edges)
@@ -52,6 +53,7 @@ def all_steps(
         )
     left = np.uint64(unexplored)
     levels = _ZERO
+    vertices_read = _ZERO
     while frontier_vertices > _ZERO and levels < np.uint64(max_levels):
         odd = levels & _ONE != _ZERO
         if odd:
@@ -60,10 +62,11 @@ def all_steps(
             from_queue, from_length, into, into_length = queue, length, next_queue, next_length
         if max(frontier_vertices, frontier_edges) <= np.uint64(narrow_limit):
             most = min(np.uint64(max_narrow_levels), np.uint64(max_levels) - levels)
-            frontier_vertices, frontier_edges, taken, edges = narrow_steps(
+            read, frontier_vertices, frontier_edges, taken, edges = narrow_steps(
                 offsets, targets, vertices, frontier_edges, narrow_limit, most, level + np.int64(levels),
                 from_queue, from_length, distance, parent, visited, into, into_length,
             )  # fmt: skip
+            vertices_read += read
             levels += taken
             left -= edges
             if max(frontier_vertices, frontier_edges) <= np.uint64(narrow_limit):
@@ -76,6 +79,7 @@ def all_steps(
                 frontier_vertices >= last or frontier_vertices > np.uint64(min_bottom_up)
             ):
                 last = frontier_vertices
+                vertices_read += last
                 levels += _ONE
                 frontier_vertices = bottom_up_step(
                     in_offsets, in_targets, vertices, in_rows, level + np.int64(levels), distance, parent,
@@ -89,6 +93,7 @@ def all_steps(
             next_frontier[:] = _ZERO
             continue
         levels += _ONE
+        vertices_read += frontier_vertices
         depth = level + np.int64(levels)
         left -= frontier_edges
         if frontier_edges < np.uint64(min_scatter):
@@ -104,4 +109,4 @@ def all_steps(
             frontier_vertices, frontier_edges, _ = collect_new(
                 offsets, owned, visited_before, visited, depth, distance, next_frontier, into, into_length
             )
-    return frontier_vertices, frontier_edges, levels, np.uint64(unexplored) - left
+    return vertices_read, frontier_vertices, frontier_edges, levels, np.uint64(unexplored) - left

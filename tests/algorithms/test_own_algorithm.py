@@ -365,9 +365,9 @@ def test_supported_parameters(written, parameters):
         ("Array<long> degree", r'parameter "degree".*u8, u16, u32, u64, i8, i16, i32, i64, float, double'),
         ("int level", r'parameter "level"'),
         ("Bits<u32> flags", r'parameter "flags"'),
-        ("Results<u32> results", r'parameter "results".*up to 4 u64 or double'),
-        ("Results<> results", r'parameter "results".*up to 4 u64 or double'),
-        ("Results<u64, u64, u64, u64, u64> results", r'parameter "results"'),
+        ("Results<u32> results", r'parameter "results".*up to 5 u64 or double'),
+        ("Results<> results", r'parameter "results".*up to 5 u64 or double'),
+        ("Results<u64, u64, u64, u64, u64, u64> results", r'parameter "results"'),
         (
             "Results<u64> results, u32 level",
             "expected the parameters Results, .* last, found an argument after them",

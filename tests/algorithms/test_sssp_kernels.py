@@ -32,7 +32,7 @@ def test_a_shorter_path_clears_the_parent():
     weights = np.ones(2, np.uint32)
     distance, parent = np.array([0, 9, 9], np.uint32), np.array([NO_VERTEX, 2, 0], np.uint32)
     pending = np.array([1], np.uint64)
-    waiting, edges = sssp_narrow.dijkstra(offsets, targets, weights, 3, 10, 100, distance, parent, pending)
+    _, waiting, edges = sssp_narrow.dijkstra(offsets, targets, weights, 3, 10, 100, distance, parent, pending)
     assert distance.tolist() == [0, 1, 2]
     assert parent.tolist() == [NO_VERTEX] * 3
     assert (waiting, edges) == (0, 2)

@@ -380,8 +380,14 @@ def test_active_vertices_are_counted_for_the_same_superstep(engine, kernels):
     assert active[-count:] == [0] * count
 
 
-def test_a_vote_counts_for_one_superstep(kernels):
-    with pytest.raises(ev.ArgumentError, match=r"count_active=True.*count_next_active=True.*found both"):
+def test_active_vertices_of_this_and_the_next_superstep(engine, kernels):
+    engine.superstep("first")
+    kernels.compute(lambda p: (p + 1, 10 * p, 99), kernels.places, count_active=True, count_next_active=True)
+    engine.superstep("second")
+    count = len(engine.elements)
+    active = [span.active for span in engine.timeline]
+    assert active[-2 * count :] == [*range(1, count + 1), *range(0, 10 * count, 10)]
+    with pytest.raises(ev.ArgumentError, match="for both arguments two numbers"):
         kernels.compute(lambda p: p, kernels.places, count_next_active=True, count_active=True)
 
 

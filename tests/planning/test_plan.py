@@ -201,7 +201,7 @@ def test_a_share_of_a_grid_that_fits_is_accepted():
 def test_the_text_of_a_plan(sizes):
     found = made(sizes, [CPU, gpu()], gpu=1e-9, policy="random")
     lines = render.planned(found).splitlines()
-    share = f"alpha {found.alpha:.2f} (share of the edges on the CPU side)"
+    share = f"alpha {found.cpu_share:.2f} (share of the edges on the CPU side)"
     assert lines[0] == f"pagerank on cpu, cuda:0; policy random, {share}"
     assert [line.split()[0] for line in lines[3:5]] == ["cpu", "cuda:0"]
     took, whole = seconds_text(found.prediction.seconds), seconds_text(1e-9 * sizes.degrees.edges)

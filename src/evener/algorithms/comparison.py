@@ -15,9 +15,9 @@ from evener.errors import ArgumentError
 from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.comparison import count_partitions
-from evener.partition.degrees import descending_degree_on_host
+from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.owners import edge_shares, owners
-from evener.partition.policy import Processors, check_policy, policy_names
+from evener.partition.policy import Processors, Vertices, check_policy, policy_names
 from evener.partition.processors import most_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model
@@ -139,13 +139,14 @@ def compare_policies(
     ranks = np.repeat(np.arange(machines), len(local))
     room = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     rooms = [None if cpu else room for cpu in on_cpu]
-    by_degree, degree, _ = descending_degree_on_host(graph)
+    by_degree, degree, out_degree = descending_degree_on_host(graph)
+    vertices = vertices_as_stored(graph, by_degree, degree, out_degree, spec.directions)
     found = []
     for name in names:
         shares = edge_shares(weights * machines, share, on_cpu=on_cpu, policy=name)
         limits = np.array(most_edges(graph, spec.directions, shares, rooms, ranks.tolist()))
         processors = Processors(shares, np.array(on_cpu), ranks, limits)
-        owner, seconds = _timed_owners(name, graph, by_degree, degree, processors, seed)
+        owner, seconds = _timed_owners(name, vertices, processors, seed)
         counts = count_partitions(graph, spec.directions, owner, degree, len(elements))
         placed = _shares(elements, counts, limits)
         found.append(
@@ -184,27 +185,22 @@ def _weights(
 
 
 def _timed_owners(
-    name: str,
-    graph: Graph,
-    by_degree: NDArray[np.uint32],
-    degree: NDArray[Any],
-    processors: Processors,
-    seed: int,
+    name: str, vertices: Vertices, processors: Processors, seed: int
 ) -> tuple[NDArray[Any], float]:
     """Return the owners by a policy, and the seconds that choosing them took, without compiling kernels."""
-    tiny = Graph.from_edges([0], [1], directed=graph.directed)
-    order, two = np.arange(2, dtype=np.uint32), np.ones(2, degree.dtype)
-    more: dict[str, Any] = {
-        "policy": name,
-        "shares": processors.shares,
-        "on_cpu": processors.on_cpu,
-        "ranks": processors.ranks,
-        "most_edges": processors.most_edges,
-        "seed": seed,
-    }
-    owners(order, two, graph=tiny, **more)
+
+    def of(some: Vertices) -> NDArray[Any]:
+        return owners(
+            some.by_degree, some.degree, policy=name, shares=processors.shares, on_cpu=processors.on_cpu,
+            ranks=processors.ranks, most_edges=processors.most_edges, total_degree=some.total_degree,
+            graph=some.graph, seed=seed,
+        )  # fmt: skip
+
+    tiny = Graph.from_edges([0], [1], directed=vertices.graph is not None and vertices.graph.directed)
+    two = np.ones(2, vertices.degree.dtype)
+    of(Vertices(np.arange(2, dtype=np.uint32), two, two, tiny))
     start = perf_counter()
-    owner = owners(by_degree, degree, graph=graph, **more)
+    owner = of(vertices)
     return owner, perf_counter() - start
 
 

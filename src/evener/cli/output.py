@@ -10,7 +10,7 @@ import sys
 from evener.errors import FileError
 from evener.system.world import prints
 
-__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "printable", "say"]
+__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say"]
 
 # The first word of a message.
 PROGRAM = "evener: "
@@ -62,13 +62,6 @@ def note(text: str) -> None:
         return
     with contextlib.suppress(OSError):
         print(f"{PROGRAM}{in_options(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
-
-
-def printable(text: str) -> str:
-    """Return a text with control characters as escapes, because names in files may have any character."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def in_options(text: str) -> str:

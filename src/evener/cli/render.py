@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.cli.output import printable
+from evener.partition.statistics import side_of_alpha
 from evener.results.report.units import seconds_text, share_text
+from evener.system.characters import printable
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def partitions(statistics: Statistics) -> str:
         [
             columns((*_PARTITION_HEADS, "host memory", "crossing edges"), rows, left=1),
             "",
-            f"alpha {statistics.alpha:.3f}: the share of the edges {_side(rows)}",
+            f"alpha {statistics.alpha:.3f}: the share of the edges {side_of_alpha([row[0] for row in rows])}",
             f"beta  {statistics.beta:.3f} before aggregation, {statistics.beta_aggregated:.3f} after it",
             f"imbalance {statistics.edge_imbalance:.1%} edges, {statistics.vertex_imbalance:.1%} vertices",
             f"{format_bytes(statistics.nbytes)} in total, without the state of a run",
@@ -183,7 +184,8 @@ def planned(plan: Plan) -> str:
     if len(plan.shares) > 1:
         placed += f"; policy {plan.policy}"
     if plan.alpha is not None:
-        placed += f", alpha {plan.alpha:.2f} (share of the edges {_side(rows)})"
+        side = side_of_alpha([share.element for share in plan.shares])
+        placed += f", alpha {plan.cpu_share:.2f} (share of the edges {side})"
     predicted = plan.prediction
     least, most = seconds_text(predicted.least_seconds), seconds_text(predicted.most_seconds)
     heads = (*_PARTITION_HEADS, "host edges", "compute", "exchange")
@@ -209,12 +211,6 @@ def planned(plan: Plan) -> str:
         )
     lines += [f"{kind}: does not fit; {why.partition(';')[0]}" for kind, why in plan.infeasible.items()]
     return "\n".join(lines)
-
-
-def _side(rows: Sequence[Sequence[object]]) -> str:
-    """Return the place of the edges that alpha counts, from the rows of a table of elements."""
-    all_cpus = all(str(row[0]).startswith("cpu") for row in rows)
-    return "on the first element" if all_cpus else "on the CPU side"
 
 
 def cell(value: object) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.options import flag
-from evener.cli.output import printable, say
+from evener.cli.output import say
 from evener.cli.render import cell, columns
 from evener.results.report.explain import (
     compile_sentence,
@@ -21,6 +21,7 @@ from evener.results.report.explain import (
 )
 from evener.results.report.units import rate_text, seconds_text
 from evener.results.rows import ResultRows
+from evener.system.characters import printable
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:

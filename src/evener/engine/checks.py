@@ -16,14 +16,8 @@ __all__ = ["check_compute", "check_progress", "check_push"]
 _PUSH_OPERATIONS = ("add", "min", "or", "set")
 
 
-def check_compute(kernel: object, reduce: object, *, both_counts: bool) -> None:
-    """Raise an error for arguments of `Engine.compute` that do not fit together."""
-    if both_counts:
-        msg = (
-            "compute: expected count_active=True (this superstep) or count_next_active=True (the next one), "
-            "found both; remove one of them"
-        )
-        raise ArgumentError(msg)
+def check_compute(kernel: object, reduce: object) -> None:
+    """Raise an error for wrong arguments of `Engine.compute`."""
     if not isinstance(kernel, (str, Kernel)):
         found = type(kernel).__name__
         msg = f"compute: expected a Kernel, found {found}; wrap a function in evener.Kernel(cpu=function)"

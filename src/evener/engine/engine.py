@@ -186,7 +186,8 @@ class Engine(Workspace):
             Whether the first value that the kernel returns counts vertices that are active in the next
             superstep.
         count_active : bool, default False
-            Whether this value counts vertices that are active in the current superstep. Not both.
+            Whether the first value counts vertices that are active in the current superstep. With both, the
+            second value counts those of the next superstep.
         reduce : callable, default sum
             Reduces the values of all elements and ranks: `sum`, `min` or `max`. `list` returns all values.
         work_estimate : int, optional
@@ -208,11 +209,11 @@ class Engine(Workspace):
         Raises
         ------
         ArgumentError
-            If `kernel` is not a kernel, or has no side for an element. If both counts are requested, or the
-            kernel returns no value to count. If `reduce` cannot be called. If an array has another number of
+            If `kernel` is not a kernel, or has no side for an element. If the kernel returns no value to
+            count. If `reduce` cannot be called. If an array has another number of
             partitions, or is too short to be exchanged.
         """
-        check_compute(kernel, reduce, both_counts=count_next_active and count_active)
+        check_compute(kernel, reduce)
         for exchanged in (pull_before, publish):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
@@ -222,8 +223,10 @@ class Engine(Workspace):
             results = [self._compute_single(kernel, args)]
         else:
             results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
-        if count_next_active or count_active:
-            self.recorder.count_active(results, next_superstep=count_next_active)
+        if count_active:
+            self.recorder.count_active(results)
+        if count_next_active:
+            self.recorder.count_next_active(results, place=int(count_active))
         return self._reduce_over_ranks(results, reduce)
 
     def push(

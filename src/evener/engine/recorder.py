@@ -96,28 +96,27 @@ class Recorder:
             self._bar.show(f"{done}, {sum(counts):,} vertices active", fraction)
         self._edges += edges
 
-    def count_active(self, results: Sequence[Any], *, next_superstep: bool) -> None:
-        """Record the first value of each element's result as its number of active vertices.
-
-        The vertices are active in the next superstep, or in this one.
+    def count_active(self, results: Sequence[Any]) -> None:
+        """Record the first value of each element's result as its active vertices in this superstep.
 
         Raises
         ------
         ArgumentError
-            If a kernel returned no value.
+            If a kernel returned too few values.
         """
-        if None in results:
-            msg = (
-                "count_next_active= and count_active=: expected a kernel that returns a count, found one "
-                "without results; return the number of active vertices first"
-            )
-            raise ArgumentError(msg)
-        for p, result in enumerate(results):
-            count = int(result[0] if isinstance(result, tuple) else result)
-            if next_superstep:
-                self._next_active[p] += count
-            elif self._spans:
-                self._spans[p].active = count
+        for span, count in zip(self._spans, _counts(results, 0), strict=False):
+            span.active = count
+
+    def count_next_active(self, results: Sequence[Any], *, place: int = 0) -> None:
+        """Add a value of each element's result to its active vertices in the next superstep.
+
+        Raises
+        ------
+        ArgumentError
+            If a kernel returned too few values.
+        """
+        for p, count in enumerate(_counts(results, place)):
+            self._next_active[p] += count
 
     def computed(self, since: float, until: float) -> None:
         """Record that the only element computed between two host times."""
@@ -180,3 +179,15 @@ class Recorder:
     def _add_slice(self, span: Span, activity: str, since: float, until: float) -> None:
         begin, end = since - self._began, until - self._began
         self.timeline.add_slice(Slice(span.superstep, span.phase, span.element, activity, begin, end))
+
+
+def _counts(results: Sequence[Any], place: int) -> list[int]:
+    """Return the value of each element's result at a place, as a number of vertices."""
+    values = [result if isinstance(result, tuple) else (result,) for result in results]
+    if None in results or any(len(own) <= place for own in values):
+        msg = (
+            "count_next_active= and count_active=: expected a kernel that returns a count, found one without "
+            "results; return the number of active vertices first, for both arguments two numbers"
+        )
+        raise ArgumentError(msg)
+    return [int(own[place]) for own in values]

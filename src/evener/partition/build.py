@@ -10,7 +10,7 @@ from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, graph_remedy, type_name
 from evener.graph.graph import Graph
-from evener.partition.degrees import descending_degree_on_host
+from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.mirrors import build_own_partitions
 from evener.partition.distributed.numbers import number_own_vertices
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.distributed.numbers import DistributedNumbers
+    from evener.partition.policy import Vertices
     from evener.partition.route import Route
     from evener.system.world import World
 
@@ -78,10 +79,10 @@ def partition(
     policy : str, default "random"
         How the owners of the vertices are chosen: see the table in the section Notes.
     alpha : float, optional
-        Share of the edges on the CPU side, 0 to 1. If all elements are CPUs, the CPU side is the first one.
-        The elements of a side divide its edges in proportion to their threads. By default, all elements
-        divide all edges in this proportion, and a GPU counts as hundreds of threads. A single element gets
-        all edges.
+        Share of the stored edges on the CPU side, 0 to 1. If all elements are CPUs, or all are GPUs, the CPU
+        side is the first one. The elements of a side divide its edges in proportion to their threads. By
+        default, all elements divide all edges in this proportion, and a GPU counts as hundreds of threads. A
+        single element gets all edges.
     gpu_memory : str or int, optional
         Memory to use on each GPU: bytes, or a size such as "20GiB". The GPU reads edges that do not fit from
         host memory. Default: all free memory.
@@ -104,15 +105,19 @@ def partition(
     T13, G16 and S13 are papers: see Sources in ``docs/design.md``. The policies are:
 
     - "random", "high", "low": the first element gets random vertices, or those of highest or of lowest degree
-      (T13 §6.2).
+      (T13 §6.2). The degree of a vertex is the number of edges that are stored with it.
     - "C-PG": each vertex goes to the element with the least load. "C-R" is its random control (G16 §III).
     - "DP-OH", "DP-OL", "DP-RH", "DP-RL": among the ranks first, then between CPUs and GPUs (G16 §III).
     - "PD-HO", "PD-LO", "PD-HR", "PD-LR": between CPUs and GPUs first, then among the ranks (G16 §III).
     - "lpt", "round-robin": longest processing time first, and vertices in turn (S13).
     - "io", "hash", "chunking", "ldg", "mw", "mi", "metis": others of G16's Table I.
 
-    With one rank, a policy of family DP or PD is "high" or "low", with the CPUs first. "C-R", "round-robin",
-    "hash" and "chunking" give equal parts to all elements and ignore `alpha`.
+    With one rank, a policy of family DP or PD is "high" or "low", with the CPUs first.
+
+    The shares of the stored edges are those of `alpha`, up to the edges of a vertex at each cut. Exceptions:
+    "C-R", "round-robin", "hash" and "chunking" give equal parts to all elements and ignore `alpha`; the last
+    three divide vertices. "ldg" divides vertices by `alpha`, "mw" a workload that also counts crossing edges,
+    and "io" in-edges and out-edges, also if only one direction is stored. "metis" keeps its own tolerance.
 
     Raises
     ------
@@ -161,17 +166,20 @@ def partition(
     own_shares = shares[first : first + len(elements)]
     on_all_ranks(world, lambda: _require_memory(graph, directions, elements, own_shares))
 
-    def owners_of(by_degree: NDArray[np.uint32], degree: NDArray[Any]) -> NDArray[Any]:
+    def owners_of(vertices: Vertices) -> NDArray[Any]:
         return owners(
-            by_degree, degree, policy=policy, shares=shares, on_cpu=on_cpu, ranks=ranks,
-            most_edges=most_edges(graph, directions, shares, rooms, ranks), graph=graph, seed=seed,
+            vertices.by_degree, vertices.degree, policy=policy, shares=shares, on_cpu=on_cpu, ranks=ranks,
+            most_edges=most_edges(graph, directions, shares, rooms, ranks),
+            total_degree=vertices.total_degree, graph=graph, seed=seed,
         )  # fmt: skip
 
     whole = not isinstance(graph, DistributedGraph)
     hint = with_placement_hint(graph, elements, directions=directions) if whole else nullcontext()
     with stage("placing the graph"), hint:
         if isinstance(graph, DistributedGraph):
-            numbers = number_own_vertices(graph, owners_of, policy=policy, shares=shares, seed=seed)
+            numbers = number_own_vertices(
+                graph, owners_of, policy=policy, shares=shares, directions=directions, seed=seed
+            )
             placed = _build_own(graph, directions, elements, numbers, ranks)
         else:
             placed = *_build(graph, directions, elements, owners_of, world, ranks), None
@@ -227,7 +235,7 @@ def _build(
     graph: Graph,
     directions: str,
     elements: list[Element],
-    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
+    owners_of: Callable[[Vertices], NDArray[Any]],
     world: World,
     ranks: Sequence[int],
 ) -> tuple[list[Partition], list[Route], Numbering]:
@@ -242,7 +250,8 @@ def _build(
             check_row_lengths(built.longest, gpu)
             return [built.partition], [], numbering
     by_degree, degree, out_degree = order or descending_degree_on_host(graph)
-    owner = owners_of(by_degree, degree)
+    stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
+    owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
     del degree
     numbering = number_vertices(by_degree, owner, len(ranks))
     del by_degree

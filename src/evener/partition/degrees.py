@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
+from evener.partition.policy import Vertices
 from evener.system.memory import require
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ __all__ = [
     "order_by_degree",
     "places_in",
     "replace_by_places",
+    "stored_degree",
+    "vertices_as_stored",
 ]
 
 # Largest out-degree: partitions store out-degrees as uint32.
@@ -49,8 +52,52 @@ def descending_degree_on_host(
     return by_descending_degree(degree), degree, out_degree
 
 
-def by_descending_degree(degree: NDArray[np.uint64]) -> NDArray[np.uint32]:
+def stored_degree(degree: NDArray[Any], out_degree: NDArray[Any], directions: str) -> NDArray[Any]:
+    """Return how many edges partitions store with each vertex of a directed graph.
+
+    Parameters
+    ----------
+    degree : ndarray, shape (n,)
+        In-edges and out-edges of each vertex.
+    out_degree : ndarray, shape (n,)
+    directions : {"both", "out", "in"}
+        The edges that partitions store.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        `degree` itself if both directions are stored, else of the type of `degree`.
+    """
+    if directions == "both":
+        return degree
+    return out_degree.astype(degree.dtype, copy=False) if directions == "out" else degree - out_degree
+
+
+def vertices_as_stored(
+    graph: Graph,
+    by_degree: NDArray[np.uint32],
+    degree: NDArray[Any],
+    out_degree: NDArray[Any],
+    directions: str,
+) -> Vertices:
+    """Return the vertices as a policy sees them, ordered by the edges that partitions store.
+
+    Parameters
+    ----------
+    graph : Graph
+    by_degree, degree, out_degree : ndarray, shape (n,)
+        The result of `descending_degree_on_host`.
+    directions : {"both", "out", "in"}
+    """
+    if not graph.directed or directions == "both":
+        return Vertices(by_degree, degree, degree, graph)
+    stored = stored_degree(degree, out_degree, directions)
+    return Vertices(by_descending_degree(stored), stored, degree, graph)
+
+
+def by_descending_degree(degree: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.uint32]:
     """Return the vertices in descending degree, and in ascending number among equal degrees."""
+    degree = degree.astype(np.uint64, copy=False)
     by_degree = np.empty(len(degree), dtype=np.uint32)
     degrees = int(degree.max(initial=0)) + 2
     require(8 * degrees, "sorting vertices by their degrees")

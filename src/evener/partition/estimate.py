@@ -16,7 +16,7 @@ from evener.partition.footprint import (
 )
 from evener.partition.neighbour_sample import NeighbourSample
 from evener.partition.owners import edge_shares
-from evener.partition.sizes import Degrees, ElementShare, owned_by_degree, partition_sizes
+from evener.partition.sizes import Degrees, ElementShare, Groups, owned_by_degree, partition_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class GraphSizes:
     Attributes
     ----------
     degrees : Degrees
-        In-edges and out-edges together for a directed graph.
+        Over the stored edges.
     directions : int
         Stored adjacencies: 2 for both directions of a directed graph.
     edge_bytes : int
@@ -62,9 +62,10 @@ class GraphSizes:
             degrees = Degrees.of(degree)
         else:
             into, out = graph.in_degree(), graph.out_degree()
-            degree = into + out
-            of_one = {"in": (into, out), "out": (out, into)}.get(directions, ())
-            degrees = Degrees.of(degree, *of_one)
+            if directions == "both":
+                into = out = into + out
+            degree, opposite = (into, out) if directions == "in" else (out, into)
+            degrees = Degrees.of(degree, opposite)
         neighbours = NeighbourSample.of(graph, directions, degree, degrees)
         return cls(degrees, stored, 4 + weight, prefixes, neighbours)
 
@@ -82,9 +83,8 @@ class GraphSizes:
         edge_bytes : int
             Bytes of a stored edge.
         """
-        of_all, mean = np.array([edges], np.float64), -(-edges // max(n, 1))
-        counts = np.array([n], np.int64)
-        return cls(Degrees(np.array([mean]), counts, of_all, of_all, edges), directions, edge_bytes)
+        mean, counts = np.array([edges / max(n, 1)]), np.array([n], np.int64)
+        return cls(Degrees(mean, counts, Groups.of_equal(mean), edges), directions, edge_bytes)
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
         """Return the share of each partition's vertices with a mirror in each other partition, if known."""
@@ -92,7 +92,7 @@ class GraphSizes:
 
     def rows(self, owned: NDArray[np.float64]) -> _Rows:
         """Return the rows of one direction for a partition with these vertices of each degree."""
-        each = self.degrees.each_stored
+        each = self.degrees.degree
         there = owned * each > 0
         return _Rows(
             np.append(0, np.cumsum(owned[there])),

@@ -6,7 +6,8 @@ each side among the ranks. Several elements of a rank on one side divide their p
 
 The phases are those of G16 §III.C:
 
-- **O** (out-degree balanced) fills one part after another in the order of the vertices.
+- **O** (out-degree balanced) fills one part after another in the order of the vertices. The out-edges of G16
+  are the stored edges here, as in all other phases.
 - **R** (random) cuts a random order.
 - **H** (HIGH) and **L** (LOW) cut the order of descending or ascending degree.
 
@@ -62,8 +63,9 @@ def parallel_distributed(parallel: Literal["H", "L"], distributed: Literal["O", 
 
 
 def fill_in_order(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:
-    """Return the owners of the phase O over all elements."""
-    return _divide(vertices, processors.shares, [("O", np.arange(len(processors.shares)))], seed)
+    """Return the owners of the phase O over all elements, with in-edges and out-edges as the degrees."""
+    every = vertices._replace(degree=vertices.total_degree)
+    return _divide(every, processors.shares, [("O", np.arange(len(processors.shares)))], seed)
 
 
 def _policy(owners: Any, distributed: str, parallel: str) -> Policy:

@@ -51,8 +51,9 @@ def _fitting(sizes: GraphSizes, elements: Sequence[Element]) -> tuple[str, float
         for policy in PLANNED:
             alpha = hundredths / 100
             try:
-                estimate_shares(sizes, elements, policy, alpha, usable=_USABLE)
+                shares, _ = estimate_shares(sizes, elements, policy, alpha, usable=_USABLE)
             except DeviceOutOfMemory:
                 continue
-            return policy, alpha
+            if all(share.sizes.edges for share in shares):
+                return policy, alpha
     return None

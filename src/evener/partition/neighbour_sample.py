@@ -36,7 +36,7 @@ _RANKED = 1 << 14
 class NeighbourSample:
     """The positions of sampled vertices and of their neighbours.
 
-    The position of a vertex is the share of all edges, 0 to 1, before it in descending degree.
+    The position of a vertex is the share of the stored edges, 0 to 1, before it in descending degree.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class NeighbourSample:
         directions : {"in", "out", "both"}
             The edges that its partitions will store.
         degree : ndarray, shape (n,)
-            The degrees by which a policy orders the vertices.
+            The stored edges of each vertex, by which a policy orders the vertices.
         degrees : Degrees
             The number of vertices of each degree.
         """
@@ -81,7 +81,7 @@ class NeighbourSample:
             rows = [graph if one == "out" else graph.reverse for one in followed]
         else:
             return None  # building the missing rows needs as much memory as the graph
-        vertices, weight = _sample(rows[0], degree, int(degrees.count[degrees.degree > 0].sum()))
+        vertices, weight = _sample(rows[0], degree, float(degrees.connected @ degrees.count))
         positions = _Positions(degree, degrees)
         keys = np.sort(np.concatenate([_keys(each, vertices, positions) for each in rows]))
         bounds = np.searchsorted(keys, np.arange(len(vertices) + 1))
@@ -151,18 +151,19 @@ class _Positions:
 
 
 def _sample(
-    rows: Graph, degree: NDArray[np.unsignedinteger], connected: int
+    rows: Graph, degree: NDArray[np.unsignedinteger], connected: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return connected vertices and their weights: all vertices of a small graph, else a sample.
 
     Half of the sample is drawn from the vertices, and half from the sources of random edges.
     """
     if rows.n <= _SAMPLED:
-        vertices = np.flatnonzero(degree)
+        vertices = np.flatnonzero((degree > 0) | (np.diff(rows.offsets) > 0))
         return vertices, np.ones(len(vertices))
     rng = np.random.default_rng(0)
     any_of_all = rng.integers(0, rows.n, 4 * _SAMPLED)
-    plain = any_of_all[degree[any_of_all] > 0][: _SAMPLED // 2]
+    there = (degree[any_of_all] > 0) | (rows.offsets[any_of_all + 1] > rows.offsets[any_of_all])
+    plain = any_of_all[there][: _SAMPLED // 2]
     edges = rng.integers(0, rows.m, _SAMPLED - len(plain), dtype=np.uint64)
     vertices = np.concatenate([plain, np.searchsorted(rows.offsets, edges, side="right") - 1])
     lengths = (rows.offsets[vertices + 1] - rows.offsets[vertices]).astype(np.float64)

@@ -181,7 +181,7 @@ def cut_positions(
     ends = np.cumsum(sums)
     cuts: list[int] = []
     given = 0.0  # edges of the parts so far
-    for share, up_to in zip(shares[:-1], shares.cumsum()[:-1], strict=True):
+    for part, (share, up_to) in enumerate(zip(shares[:-1], shares.cumsum()[:-1], strict=True)):
         wanted = (given if fill else 0.0) + (share if fill else up_to) * float(ends[-1])
         piece = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
         first = piece * PIECE
@@ -191,7 +191,8 @@ def cut_positions(
         before = float(edges_up_to[astride]) - float(own[astride])
         # The vertex at a cut goes to the part that is to be filled, or to the side with more of its edges.
         ahead = wanted > before if fill else wanted - before > own[astride] / 2
-        at_end = share > 0 and wanted >= float(ends[-1]) if fill else up_to >= 1
+        full = fill and share > 0 and wanted >= float(ends[-1])
+        at_end = full or not shares[part + 1 :].any()
         cuts.append(n if at_end else first + astride + int(ahead))
         given = before + float(own[astride]) * int(ahead)
     return cuts

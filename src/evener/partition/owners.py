@@ -28,14 +28,14 @@ def edge_shares(
     on_cpu: Sequence[bool] | None = None,
     policy: str | None = None,
 ) -> NDArray[np.float64]:
-    """Return the share of the edges of each element.
+    """Return the share of the stored edges of each element.
 
     Parameters
     ----------
     weights : sequence of float
         The weight of each element among those on its side: the threads of a CPU element.
     alpha : float, optional
-        The share of the CPU side, 0 to 1. By default, edges are divided in proportion to `weights`.
+        The share of the CPU side, 0 to 1. By default, the edges are divided in proportion to `weights`.
     on_cpu : sequence of bool, optional
         Whether each element is on the CPU side. By default, or if all are, the CPU side is the first element.
         Several CPU elements then behave like a CPU and GPUs.
@@ -74,6 +74,7 @@ def owners(
     on_cpu: Sequence[bool] | None = None,
     ranks: Sequence[int] | None = None,
     most_edges: Sequence[float] | None = None,
+    total_degree: NDArray[np.unsignedinteger[Any]] | None = None,
     graph: Graph | None = None,
     seed: int = 0,
 ) -> NDArray[Any]:
@@ -84,13 +85,15 @@ def owners(
     by_degree : ndarray of uint32, shape (n,)
         The vertices in descending degree.
     degree : ndarray of uint32 or uint64, shape (n,)
-        Number of edges of each vertex.
+        Number of edges that are stored with each vertex.
     policy : str
         Name of a policy.
     shares : ndarray of float64, shape (elements,)
-        Share of the edges of each element.
+        Share of the stored edges of each element.
     on_cpu, ranks, most_edges : sequence, shape (elements,), optional
         As in `Processors`. Default: CPUs of one rank.
+    total_degree : ndarray of uint32 or uint64, shape (n,), optional
+        Number of in-edges and out-edges of each vertex. Default: `degree`.
     graph : Graph, optional
         The edges, for a policy that needs them.
     seed : int, default 0
@@ -115,4 +118,5 @@ def owners(
         np.zeros(count, np.int64) if ranks is None else np.asarray(ranks, np.int64),
         np.full(count, np.inf) if most_edges is None else np.asarray(most_edges, np.float64),
     )
-    return rule.owners(Vertices(by_degree, degree, graph), processors, seed)
+    every = degree if total_degree is None else total_degree
+    return rule.owners(Vertices(by_degree, degree, every, graph), processors, seed)

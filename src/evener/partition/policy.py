@@ -3,8 +3,8 @@
 Each module of `evener.partition.policies` is a policy. `high.py` is the policy "high". A module whose name
 begins with a family of Guo et al. (2016, "G16") has the name of the paper: `c_pg.py` is "C-PG".
 
-G16 balances out-edges, because TOTEM stores out-edges. Evener balances the edges that it stores with a
-vertex: in-edges and out-edges of a directed graph. In an undirected graph the two are equal.
+G16 orders and balances by out-edges, because TOTEM stores out-edges. Evener orders and balances by the edges
+that it stores with a vertex: out-edges, in-edges or both. In an undirected graph all three are the same.
 """
 
 from __future__ import annotations
@@ -59,13 +59,16 @@ class Vertices(NamedTuple):
     by_degree : ndarray of uint32, shape (n,)
         The vertices in descending degree.
     degree : ndarray of uint32 or uint64, shape (n,)
-        Number of edges of each vertex.
+        Number of edges that are stored with each vertex: the edges whose shares are given.
+    total_degree : ndarray of uint32 or uint64, shape (n,)
+        Number of in-edges and out-edges of each vertex of a directed graph, whatever is stored.
     graph : Graph or None
         The edges, for policies that need them.
     """
 
     by_degree: NDArray[np.uint32]
     degree: NDArray[np.unsignedinteger[Any]]
+    total_degree: NDArray[np.unsignedinteger[Any]]
     graph: Graph | None = None
 
 
@@ -75,7 +78,7 @@ class Processors(NamedTuple):
     Attributes
     ----------
     shares : ndarray of float64, shape (elements,)
-        Share of the edges of each element. The shares sum to 1.
+        Share of the stored edges of each element. The shares sum to 1.
     on_cpu : ndarray of bool, shape (elements,)
         Whether each element is a CPU.
     ranks : ndarray of int64, shape (elements,)
@@ -119,6 +122,9 @@ class Policy(NamedTuple):
     degrees_only : bool
         Whether the planner applies `order` to the degrees. Otherwise the planner expects the same mixture of
         degrees on every element.
+    balances : {"stored edges", "all edges", "vertices", "workload"}
+        What an element gets its share of. Only "stored edges" follow α, up to some vertices at the cuts. "all
+        edges" are in-edges and out-edges, whatever is stored.
     even : bool
         Whether all elements get equal parts, whatever their shares.
     profiled : bool
@@ -131,6 +137,7 @@ class Policy(NamedTuple):
     order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]] | None = None
     places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]] | None = None
     degrees_only: bool = False
+    balances: Literal["stored edges", "all edges", "vertices", "workload"] = "stored edges"
     even: bool = False
     profiled: bool = False
 

@@ -42,15 +42,12 @@ def most_edges(
     rooms: Sequence[int | None],
     ranks: Sequence[int],
 ) -> list[float]:
-    """Return the edges that fit each element, if it owns its share of the vertices and mirrors the others.
+    """Return the stored edges that fit each element, with its share of the vertices and mirrors of the others.
 
     `shares`, `rooms` and `ranks` have the share, the room in bytes and the rank of each element.
-
-    The edges of a vertex of a directed graph are its in-edges and its out-edges, even if only one direction
-    is stored.
     """
     stored = 1 + (graph.directed and directions == "both")
-    edge = edge_bytes(graph, directions) / max(1, graph.m * (1 + graph.directed))
+    edge = edge_bytes(graph, directions) / max(1, graph.m * stored)
     others = len(shares) - 1
     fitting = []
     for share, room, rank in zip(shares.tolist(), rooms, ranks, strict=True):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["Degrees", "ElementShare", "PartitionSizes", "owned_by_degree", "partition_sizes"]
+__all__ = ["Degrees", "ElementShare", "Groups", "PartitionSizes", "owned_by_degree", "partition_sizes"]
 
 # `NEARLY_ALL` for estimates without a sample of neighbours: these estimates are too low.
 _ESTIMATE_OF_NEARLY_ALL = 0.82
+# More than the bits of a number of edges.
+_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,60 +90,99 @@ class ElementShare:
 
 
 @dataclass(frozen=True, slots=True)
+class Groups:
+    """The vertices of each degree, grouped by the number of stored edges that lead to them.
+
+    If one direction is stored, vertices of a degree can differ in the edges that lead to them. A group has
+    the vertices whose numbers of these edges have equally many bits.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (D,)
+        The first group of each degree.
+    share : ndarray of float64, shape (K,)
+        The part of the vertices of its degree in each group.
+    targeting : ndarray of float64, shape (K,)
+        Stored edges that lead to one vertex of each group.
+    """
+
+    first: NDArray[np.int64]
+    share: NDArray[np.float64]
+    targeting: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, place: NDArray[np.int64], opposite: NDArray[np.unsignedinteger]) -> Groups:
+        """Group vertices, given the place of their degree and the edges that lead to each."""
+        keys = place * _BITS + np.frexp(opposite.astype(np.float64))[1]
+        counts = np.bincount(keys)
+        there = np.flatnonzero(counts)
+        targeting = np.bincount(keys, opposite)[there] / counts[there]
+        first = np.flatnonzero(np.diff(there // _BITS, prepend=-1))
+        of_degree = np.add.reduceat(counts[there], first)
+        return cls(first, counts[there] / of_degree[there // _BITS], targeting)
+
+    @classmethod
+    def of_equal(cls, degree: NDArray[np.int64] | NDArray[np.float64]) -> Groups:
+        """Group vertices to which as many edges lead as are stored with them."""
+        return cls(np.arange(len(degree)), np.ones(len(degree)), degree.astype(np.float64))
+
+    def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the mean over the vertices of each degree, given a value for each group in the last axis."""
+        found: NDArray[np.float64] = np.add.reduceat(values * self.share, self.first, axis=-1)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Degrees:
     """The degrees of a graph in descending order, with the number of vertices and edges of each.
 
     Attributes
     ----------
-    degree, count : ndarray of int64
-        The degrees over all edges, by which policies order vertices, and the vertices of each degree.
-    stored : ndarray of float64
-        Edges stored with the vertices of each degree.
-    targeting : ndarray of float64
-        Stored edges whose target has each degree.
+    degree : ndarray of int64 or float64
+        The edges that are stored with a vertex, by which policies order vertices.
+    count : ndarray of int64
+        The vertices of each degree.
+    groups : Groups
+        The vertices of each degree, grouped by the number of stored edges that lead to them.
     edges : int
         The sum of all degrees.
     """
 
-    degree: NDArray[np.int64]
+    degree: NDArray[np.int64] | NDArray[np.float64]
     count: NDArray[np.int64]
-    stored: NDArray[np.float64]
-    targeting: NDArray[np.float64]
+    groups: Groups
     edges: int
 
     @classmethod
     def of(
         cls,
         degree: NDArray[np.unsignedinteger],
-        stored: NDArray[np.unsignedinteger] | None = None,
-        targeting: NDArray[np.unsignedinteger] | None = None,
+        opposite: NDArray[np.unsignedinteger] | None = None,
     ) -> Degrees:
         """Count the vertices of each degree.
 
         Parameters
         ----------
         degree : ndarray, shape (n,)
-            All edges of each vertex.
-        stored, targeting : ndarray, shape (n,), optional
-            Edges stored with each vertex, and stored edges that lead to each vertex. Default: `degree`.
+            Edges stored with each vertex.
+        opposite : ndarray, shape (n,), optional
+            Stored edges that lead to each vertex. Default: `degree`.
         """
         by = degree.astype(np.int64)
         counts = np.bincount(by, minlength=1)
         present = np.flatnonzero(counts)[::-1]
-        of_all = (present * counts[present]).astype(np.float64)
-
-        def total(edges: NDArray[np.unsignedinteger] | None) -> NDArray[np.float64]:
-            """Return the sum of `edges` over the vertices of each degree."""
-            if edges is None:
-                return of_all
-            return np.bincount(by, edges, minlength=1)[present].astype(np.float64)
-
-        return cls(present, counts[present], total(stored), total(targeting), int(of_all.sum()))
+        count = counts[present]
+        edges = int((present * count).sum())
+        if opposite is None:
+            return cls(present, count, Groups.of_equal(present), edges)
+        place = np.empty(len(counts), np.int64)
+        place[present] = np.arange(len(present))
+        return cls(present, count, Groups.of(place[by], opposite), edges)
 
     @property
-    def each_stored(self) -> NDArray[np.float64]:
-        """Edges stored with one vertex of each degree."""
-        return self.stored / self.count
+    def connected(self) -> NDArray[np.float64]:
+        """The share of the vertices of each degree that have an edge, stored or not."""
+        return np.where(self.degree > 0, 1.0, self.groups.mean(self.groups.targeting > 0))
 
 
 def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> NDArray[np.float64]:
@@ -151,7 +193,7 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     degrees : Degrees
     policy : str
     shares : sequence of float, length P
-        Share of the edges of each partition.
+        Share of the stored edges of each partition.
 
     Returns
     -------
@@ -164,17 +206,16 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
     else:
         order = rule.order(np.arange(len(degrees.count), dtype=np.uint32), 0)
         count, each = degrees.count[order].astype(float), degrees.degree[order].astype(float)
-        ends = np.cumsum(count * each)
-        cuts = np.concatenate([[0.0], np.cumsum(shares)]) * ends[-1]
-        cuts[-1] = ends[-1]
-        begins = ends - count * each
-        for p in range(len(shares)):
-            inside = np.minimum(ends, cuts[p + 1]) - np.maximum(begins, cuts[p])
-            parts[p, order] = np.where(each > 0, np.maximum(inside, 0) / np.maximum(each, 1), 0)
-        # Vertices without edges, of the last degree, belong to the end of the order with the low degrees.
-        given = np.flatnonzero(np.asarray(shares) > 0)
-        low_end = given[0 if order[0] == len(order) - 1 else -1]
-        parts[low_end, degrees.degree == 0] += degrees.count[degrees.degree == 0]
+        edges, vertices = np.cumsum(count * each), np.cumsum(count)
+        wanted = np.cumsum(shares) * edges[-1]
+        astride = np.minimum(np.searchsorted(edges, wanted), len(order) - 1)
+        # As in `orders.cut_positions`, a vertex at a cut goes to the side with more of its edges.
+        missing = (edges[astride] - wanted) / np.maximum(each[astride], 1)
+        cuts = np.where(wanted > 0, vertices[astride] - np.floor(missing + 0.5), 0)
+        cuts[np.flatnonzero(shares)[-1] :] = vertices[-1]
+        for p, (first, last) in enumerate(pairwise([0.0, *cuts])):
+            begin, end = np.maximum(vertices - count, first), np.minimum(vertices, last)
+            parts[p, order] = np.maximum(end - begin, 0)
     return parts
 
 
@@ -197,11 +238,12 @@ def partition_sizes(
     edges lead to a vertex. A partition of E edges then has no edge to the vertex with probability
     exp(-E f / M).
     """
-    mine = owned @ degrees.each_stored
-    met = 1 - np.exp(-np.outer(mine, degrees.targeting / degrees.count) / max(degrees.stored.sum(), 1))
+    mine = owned @ degrees.degree
+    groups = degrees.groups
+    met = groups.mean(1 - np.exp(-np.outer(mine, groups.targeting / max(degrees.edges, 1))))
     mirrors = owned @ met.T  # [p, q]: mirrors of the vertices of p in q
     np.fill_diagonal(mirrors, 0)
-    connected = owned[:, degrees.degree > 0].sum(axis=1)
+    connected = owned @ degrees.connected
     enough = _ESTIMATE_OF_NEARLY_ALL
     if mirrored is not None:
         enough = NEARLY_ALL

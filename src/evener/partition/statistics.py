@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from evener.partition.partition import Partition
     from evener.system.world import World
 
-__all__ = ["PartitionStatistics", "Statistics", "imbalance", "statistics_of", "statistics_of_one_part"]
+__all__ = [
+    "PartitionStatistics",
+    "Statistics",
+    "imbalance",
+    "side_of_alpha",
+    "statistics_of",
+    "statistics_of_one_part",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class PartitionStatistics:
     boundary_edges : int
         Stored edges to mirrors.
     edge_share : float
-        Share of the edges of all partitions.
+        Share of the stored edges of all partitions.
     nbytes : int
         Bytes of all arrays, without the state of a run.
     host_bytes : int
@@ -62,7 +69,8 @@ class Statistics:
     ----------
     partitions : tuple of PartitionStatistics
     alpha : float
-        Share of the edges on the CPU side. If all elements are CPUs, that side is the first element.
+        Share of the stored edges on the CPU side. If all elements are CPUs, or all are GPUs, that side is the
+        first element.
     beta : float
         Share of the edges that cross partitions: the messages of an exchange without aggregation.
     beta_aggregated : float
@@ -88,6 +96,20 @@ class Statistics:
     def vertex_imbalance(self) -> float:
         """Load imbalance of the owned vertices: see `imbalance`."""
         return imbalance([p.vertices for p in self.partitions])
+
+
+def side_of_alpha(elements: Sequence[str]) -> str:
+    """Return in words where the edges are that α counts, given the names of the elements of all ranks.
+
+    Examples
+    --------
+    >>> side_of_alpha(["rank 0 cpu", "rank 0 cuda:0"]), side_of_alpha(["cpu:1", "cpu:1"])
+    ('on the CPU side', 'on the first element')
+    """
+    if len(elements) == 1:
+        return "on the only element"
+    kinds = {name.rpartition(" ")[2].startswith("cpu") for name in elements}
+    return "on the CPU side" if len(kinds) > 1 else "on the first element"
 
 
 def imbalance(loads: ArrayLike) -> float:
@@ -138,7 +160,8 @@ def statistics_of(partitions: Sequence[Partition], elements: Sequence[Element], 
     on_cpu = [cpu for _, kinds in of_ranks for cpu in kinds]
     total = sum(one.edges for one in found)
     rows = tuple(replace(one, edge_share=one.edges / total if total else 0.0) for one in found)
-    cpu_side = [True] + [False] * (len(rows) - 1) if all(on_cpu) else on_cpu
+    mixed = any(on_cpu) and not all(on_cpu)
+    cpu_side = on_cpu if mixed else [True] + [False] * (len(rows) - 1)
     return Statistics(
         partitions=rows,
         alpha=sum(row.edge_share for row, cpu in zip(rows, cpu_side, strict=True) if cpu),

@@ -46,7 +46,8 @@ class Plan:
         The elements, in the form that `partition` accepts.
     policy : str
     alpha : float or None
-        Share of the edges on the CPU side; None with one element.
+        The share of the stored edges on the CPU side that `partition` gets; None if elements divide the edges
+        in proportion to their threads.
     shares : tuple of ElementShare
         Vertices, mirrors and edges of each element.
     nbytes : tuple of int
@@ -78,7 +79,7 @@ class Plan:
     def __repr__(self) -> str:
         placement = f"{', '.join(self.on)}; policy {self.policy}"
         if self.alpha is not None:
-            placement += f", alpha {self.alpha:.3g}"
+            placement += f", alpha {self.cpu_share:.3g}"
         predicted = f"predicted {self.prediction.seconds:.3g} s for {self.unit}"
         return f"<Plan of {self.algorithm} on {placement}; {predicted}>"
 
@@ -89,6 +90,15 @@ class Plan:
             for share, nbytes in zip(self.shares, self.nbytes, strict=True)
         ]
         return f"<p>{escape(repr(self))}</p>{html_table(('element', 'edges', 'vertices', 'memory'), rows)}"
+
+    @property
+    def cpu_share(self) -> float:
+        """Predicted share of the stored edges on the CPU side; without CPUs or GPUs, on the first element."""
+        on_cpu = [share.kind == "cpu" for share in self.shares]
+        mixed = any(on_cpu) and not all(on_cpu)
+        edges = [share.sizes.edges for share in self.shares]
+        own = sum(count for count, cpu in zip(edges, on_cpu, strict=True) if cpu) if mixed else edges[0]
+        return own / sum(edges) if sum(edges) else 0.0
 
     @property
     def no_gpu_reason(self) -> str | None:

@@ -143,7 +143,7 @@ def profiled_share(sizes: GraphSizes, elements: Sequence[Element], policy: str) 
     fit = stored_ratio(model_of(gpus[0])) if 0 < len(gpus) < len(elements) else None
     if fit is None:
         return None
-    edges = float(sizes.degrees.stored.sum()) / sizes.directions
+    edges = sizes.degrees.edges / sizes.directions
     least = next((step / 100 for step in range(100) if _fits(sizes, elements, policy, step / 100)), None)
     return None if least is None else cpu_share(fit.ratio(edges), least, gpus=len(gpus))
 

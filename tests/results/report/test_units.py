@@ -16,8 +16,12 @@ from evener.results.report.units import amount_text, count_text, rate_text, seco
         (0.9997, "1000 ms"),
         (1, "1 s"),
         (119, "119 s"),
-        (120, "2 min 0 s"),
+        (120, "2 min"),
         (3605.4, "60 min 5 s"),
+        (7200, "2 h"),
+        (9e4 + 90, "25 h 2 min"),
+        (4e-9, "4 ns"),
+        (1e-6, "1 µs"),
     ],
 )
 def test_seconds(seconds, text):
@@ -42,7 +46,8 @@ def test_amounts(amount, text):
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0, "0%"), (1e-9, "<1%"), (0.0099, "<1%"), (0.01, "1%"), (0.625, "62%"), (1, "100%")]
+    ("share", "text"),
+    [(0, "0%"), (1e-9, "<1%"), (0.0099, "<1%"), (0.01, "1%"), (0.625, "62%"), (0.999, ">99%"), (1, "100%")],
 )
 def test_shares(share, text):
     assert share_text(share) == text

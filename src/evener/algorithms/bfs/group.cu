@@ -75,8 +75,8 @@ __device__ inline StepResult collect_offers(
 // The steps and the policy are those of `all_steps`, with the frontiers of all GPUs. A top-down step has two
 // barriers: the owners of the mirrors that it reached then visit their vertices. A bottom-up step has one.
 // `peers` is a table of addresses, by PeerArray and GPU. `incoming` and `mirrored` are the routes. Returns
-// this GPU's (frontier_vertices, frontier_edges), and on the first GPU (levels, edges), else zeros. The number
-// of vertices is GROUP_FAILED if a GPU did not answer.
+// this GPU's (vertices, frontier_vertices, frontier_edges), and on the first GPU (levels, edges), else zeros.
+// `vertices` are those of the frontiers of all steps. It is GROUP_FAILED if a GPU did not answer.
 __global__ void PARALLEL(256, 6) search(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
     Array<const u32> vertices, u64 in_rows, u64 owned, u32 source, u64 unexplored, u64 max_levels,
@@ -84,7 +84,7 @@ __global__ void PARALLEL(256, 6) search(
     Array<u64> length, Array<i32> distance, Array<u32> parent, Bits visited, Bits visited_before, Bits frontier,
     Bits next_frontier, Array<u64> offers, Array<u64> offer_bounds, Array<u32> offered, Array<u32> next_queue,
     Array<u64> next_length, Array<const u64> peers, Array<const u64> incoming, Array<const u64> mirrored,
-    Results<u64, u64, u64, u64> results, Grid grid, Pieces pieces, Group group
+    Results<u64, u64, u64, u64, u64> results, Grid grid, Pieces pieces, Group group
 ) {
     EdgeLoop loop(pieces, grid);
     OfferList offer = {offers, offer_bounds};
@@ -102,6 +102,7 @@ __global__ void PARALLEL(256, 6) search(
     GroupTotals sums = group_sum.sum(first_of_grid() ? queued : 0, own_edges);
     own_edges = sums.own.second;
     u64 frontier_vertices = sums.all.first, frontier_edges = sums.all.second, left = unexplored;
+    u64 read_vertices = 0;
     u32 levels = 0, steps = 0;  // steps are top-down
     while (frontier_vertices > 0 && levels < max_levels && !group_sum.failed) {
         // After an odd number of levels, `queue` and `next_queue` have swapped roles.
@@ -114,6 +115,7 @@ __global__ void PARALLEL(256, 6) search(
             u64 last = 0;  // vertices of the frontier before
             while (frontier_vertices > 0 && (frontier_vertices >= last || frontier_vertices > min_bottom_up)) {
                 last = frontier_vertices;
+                read_vertices += queued;
                 levels++;
                 Bits here = turned ? next_frontier : frontier;
                 Peers<u32> owners = {on_peers(turned ? NEXT_FRONTIER : FRONTIER)};
@@ -141,6 +143,7 @@ __global__ void PARALLEL(256, 6) search(
             continue;
         }
         levels++;
+        read_vertices += queued;
         left -= frontier_edges;
         Array<u32> from = odd ? next_queue : queue, to = odd ? queue : next_queue;
         Array<u64> to_length = odd ? length : next_length;
@@ -182,9 +185,9 @@ __global__ void PARALLEL(256, 6) search(
         frontier_edges = sums.all.second;
         steps++;
     }
-    u64 found = group_sum.failed ? GROUP_FAILED : queued;
+    u64 found = group_sum.failed ? GROUP_FAILED : read_vertices;
     bool reports = first_of_grid(), counts = reports && group.rank == 0;
     results.sum(
-        reports ? found : 0, reports ? own_edges : 0, counts ? (u64)levels : 0, counts ? unexplored - left : 0
+        reports ? found : 0, reports ? queued : 0, reports ? own_edges : 0, counts ? (u64)levels : 0, counts ? unexplored - left : 0
     );
 }

@@ -56,12 +56,12 @@ def search_on_group(
     while awake and level < goal.limit(engine, distance, -1):
         # The edges of the previous superstep, because the next ones are not known.
         engine.superstep("search", edges=explored)
-        awake, _, levels, explored = engine.compute(
+        _, awake, _, levels, explored = engine.compute(
             kernels.search, offsets, targets, up_offsets, up_targets, engine.vertices, up_rows, engine.owned,
             source, unexplored, tuning.fused_levels, int(bottom_up), tuning.alpha, n // tuning.beta,
             n // tuning.flood, level, queue, length, distance, parent, visited, before, frontier,
             next_frontier, offers, offer_bounds, offered, next_queue, next_length, peers, group.incoming,
-            group.mirrored, count_next_active=True,
+            group.mirrored, count_active=True, count_next_active=True,
         )  # fmt: skip
         unexplored -= explored
         level += levels

@@ -6,6 +6,7 @@
 
 // The results of several levels; see `narrow_steps`.
 struct Steps {
+    u64 vertices;
     u64 frontier_vertices;
     u64 frontier_edges;
     u64 levels;
@@ -20,7 +21,7 @@ __device__ inline Steps steps_of_block(
 ) {
     __shared__ u32 reached;
     __shared__ u64 next_edges;
-    u64 levels = 0, edges = 0;
+    u64 read_vertices = 0, levels = 0, edges = 0;
     while (queued > 0 && frontier_edges <= max_edges && levels < max_levels) {
         __syncthreads();  // all threads have read the counts of the last level
         if (threadIdx.x == 0) {
@@ -29,6 +30,7 @@ __device__ inline Steps steps_of_block(
         }
         level++;
         levels++;
+        read_vertices += queued;
         edges += frontier_edges;
         u64 own = 0;
         over_narrow(offsets, queue.at, 0, queued, frontier_edges, [&](u32 u, u64 e) {
@@ -49,27 +51,27 @@ __device__ inline Steps steps_of_block(
         length[0] = levels % 2 == 0 ? queued : 0;
         next_length[0] = levels % 2 == 0 ? 0 : queued;
     }
-    return {queued, frontier_edges, levels, edges};
+    return {read_vertices, queued, frontier_edges, levels, edges};
 }
 
 // Run top-down steps on one block while the frontier is narrow.
 //
 // `first_edges` is the number of out-edges of the queue. The kernel stops when a frontier has more than
 // `max_edges` out-edges, after `max_levels` levels, or when the queue is empty. After an odd number of levels
-// the frontier is in `next_queue`, otherwise in `queue`. Returns (frontier_vertices, frontier_edges, levels,
-// edges), where `edges` is the number of edges that the steps read.
+// the frontier is in `next_queue`, otherwise in `queue`. Returns (vertices, frontier_vertices, frontier_edges,
+// levels, edges), where `vertices` and `edges` are those that the steps read.
 __global__ void BLOCK(1024) narrow_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 first_edges, u64 max_edges,
     u64 max_levels, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance, Array<u32> parent,
-    Bits visited, Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64, u64> results
+    Bits visited, Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64, u64, u64> results
 ) {
     u32 queued = length[0];
     Steps all = steps_of_block(
         offsets, targets, vertices, queued, first_edges, max_edges, max_levels, level, queue, length,
         distance, parent, visited, next_queue, next_length
     );
-    if (threadIdx.x != 0) all = {0, 0, 0, 0};
-    results.sum(all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
+    if (threadIdx.x != 0) all = {0, 0, 0, 0, 0};
+    results.sum(all.vertices, all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
 }
 
 // Run steps of all kinds in one launch, from `source`, or from the queue if `source` is NO_VERTEX.
@@ -81,18 +83,19 @@ __global__ void BLOCK(1024) narrow_steps(
 // `unexplored` edges. They stop when the frontier shrinks to at most `min_bottom_up` vertices. A top-down
 // step over at least `min_scatter` edges uses `scatter`. All blocks choose the next step alike, from counts
 // that they agree on. The bitmaps of frontiers are clear before and after. After an odd number of levels the
-// frontier is in `next_queue`. Returns (frontier_vertices, frontier_edges, levels, edges), where `edges`
-// counts the edges of top-down steps.
+// frontier is in `next_queue`. Returns (vertices, frontier_vertices, frontier_edges, levels, edges), where
+// `vertices` counts those of the frontiers of all steps, and `edges` the edges of top-down steps.
 __global__ void PARALLEL(256, 6) all_steps(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
     Array<const u32> vertices, u64 in_rows, u64 owned, u32 source, u64 first_vertices, u64 first_edges,
     u64 unexplored, u64 narrow_limit, u64 max_narrow_levels, u64 max_levels, u64 bottom_up, u64 alpha,
     u64 min_bottom_up, u64 min_scatter, i32 level, Array<u32> queue, Array<u64> length, Array<i32> distance,
     Array<u32> parent, Bits visited, Bits visited_before, Bits frontier, Bits next_frontier,
-    Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64, u64> results, Grid grid, Pieces pieces
+    Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64, u64, u64> results, Grid grid,
+    Pieces pieces
 ) {
     EdgeLoop loop(pieces, grid);
-    u64 frontier_vertices = first_vertices, frontier_edges = first_edges, left = unexplored;
+    u64 frontier_vertices = first_vertices, frontier_edges = first_edges, left = unexplored, read_vertices = 0;
     u32 levels = 0;
     if (source != NO_VERTEX) {
         if (first_of_grid()) start(vertices, source, 0, distance, parent, visited, queue, length);
@@ -104,7 +107,7 @@ __global__ void PARALLEL(256, 6) all_steps(
         // After an odd number of levels, `queue` and `next_queue` have swapped roles.
         bool odd = levels % 2 != 0;
         if (most(frontier_vertices, frontier_edges) <= narrow_limit) {
-            Steps own = {0, 0, 0, 0};
+            Steps own = {0, 0, 0, 0, 0};
             if (blockIdx.x == 0) {
                 own = steps_of_block(
                     offsets, targets, vertices, (u32)frontier_vertices, frontier_edges, narrow_limit,
@@ -112,8 +115,9 @@ __global__ void PARALLEL(256, 6) all_steps(
                     odd ? next_queue : queue, odd ? next_length : length, distance, parent, visited,
                     odd ? queue : next_queue, odd ? length : next_length
                 );
-                if (threadIdx.x != 0) own = {0, 0, 0, 0};
+                if (threadIdx.x != 0) own = {0, 0, 0, 0, 0};
             }
+            read_vertices += own.vertices;  // of the first thread, which returns the sum
             Sums done = grid_sum.sum(own.levels, own.edges);
             levels += (u32)done.first;
             left -= done.second;
@@ -131,6 +135,7 @@ __global__ void PARALLEL(256, 6) all_steps(
             u64 last = 0;  // vertices of the frontier before
             while (frontier_vertices > 0 && (frontier_vertices >= last || frontier_vertices > min_bottom_up)) {
                 last = frontier_vertices;
+                read_vertices += frontier_vertices;
                 levels++;
                 u64 own = step_up(
                     in_offsets, in_targets, vertices, in_rows, level + (i32)levels, distance, parent, visited,
@@ -149,6 +154,7 @@ __global__ void PARALLEL(256, 6) all_steps(
             continue;
         }
         levels++;
+        read_vertices += frontier_vertices;
         left -= frontier_edges;
         Array<u32> from = odd ? next_queue : queue, to = odd ? queue : next_queue;
         Array<u64> to_length = odd ? length : next_length;
@@ -175,7 +181,7 @@ __global__ void PARALLEL(256, 6) all_steps(
         frontier_vertices = all.first;
         frontier_edges = all.second;
     }
-    Steps all = {0, 0, 0, 0};
-    if (first_of_grid()) all = {frontier_vertices, frontier_edges, levels, unexplored - left};
-    results.sum(all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
+    Steps all = {0, 0, 0, 0, 0};
+    if (first_of_grid()) all = {read_vertices, frontier_vertices, frontier_edges, levels, unexplored - left};
+    results.sum(all.vertices, all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
 }

@@ -26,17 +26,19 @@ def narrow_steps(
 
     `first_edges` is the number of out-edges of the queue. The kernel stops when a frontier has more than
     `max_edges` out-edges, after `max_levels` levels, or when the queue is empty. After an odd number of
-    levels the frontier is in `next_queue`, otherwise in `queue`. Returns (frontier_vertices, frontier_edges,
-    levels, edges), where `edges` is the number of edges that the steps read.
+    levels the frontier is in `next_queue`, otherwise in `queue`. Returns (vertices, frontier_vertices,
+    frontier_edges, levels, edges), where `vertices` and `edges` are those that the steps read.
     """
     frontier_edges = np.uint64(first_edges)
     level = np.int32(level)
     levels = _ZERO
+    vertices_read = _ZERO
     edges = _ZERO
     queued = length[_ZERO]
     while queued > _ZERO and frontier_edges <= np.uint64(max_edges) and levels < np.uint64(max_levels):
         level += np.int32(1)
         levels += _ONE
+        vertices_read += queued
         edges += frontier_edges
         frontier_edges = _ZERO
         reached = _ZERO
@@ -58,4 +60,4 @@ def narrow_steps(
         queue, next_queue = next_queue, queue
     length[_ZERO] = queued if levels % np.uint64(2) == _ZERO else _ZERO
     next_length[_ZERO] = _ZERO if levels % np.uint64(2) == _ZERO else queued
-    return queued, frontier_edges, levels, edges
+    return vertices_read, queued, frontier_edges, levels, edges

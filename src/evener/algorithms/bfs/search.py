@@ -110,11 +110,11 @@ class Search:
         engine, tuning = self.engine, self.tuning
         offsets, targets, _ = engine.out
         self._single_superstep("narrow")
-        vertices, edges, levels, explored = engine.compute(
+        _, vertices, edges, levels, explored = engine.compute(
             level_kernels.narrow_steps, offsets, targets, engine.vertices, self.frontier_edges[0],
             tuning.narrow, min(tuning.narrow_levels, self.last_level - self.level), self.level,
             self.queue, self.length, self.distance, self.parent, self.visited, self.next_queue,
-            self.next_length, count_next_active=True,
+            self.next_length, count_active=True, count_next_active=True,
         )  # fmt: skip
         self._finish_levels(vertices, edges, levels, explored)
 
@@ -127,14 +127,14 @@ class Search:
             (*engine.in_[:2], engine.in_rows) if self.bottom_up else (offsets, targets, engine.out_rows)
         )
         self._single_superstep("search")
-        vertices, edges, levels, explored = engine.compute(
+        _, vertices, edges, levels, explored = engine.compute(
             level_kernels.all_steps, offsets, targets, up_offsets, up_targets, engine.vertices, up_rows,
             engine.owned, source, self.frontier_vertices, self.frontier_edges[0], self.unexplored[0],
             tuning.narrow, tuning.fused_narrow_levels, min(tuning.fused_levels, self.last_level - self.level),
             int(self.bottom_up), tuning.alpha, n // tuning.beta,
             n // tuning.flood, self.level, self.queue, self.length, self.distance, self.parent, self.visited,
             self.visited_before, self.frontier, self.next_frontier, self.next_queue, self.next_length,
-            count_next_active=True,
+            count_active=True, count_next_active=True,
         )  # fmt: skip
         self._finish_levels(vertices, edges, levels, explored)
 

@@ -85,17 +85,18 @@ __device__ inline BucketSize fill_bucket_of_thread(
 
 // Relax the queue until the bucket is empty; see `relax_bucket`. All threads call it together, with a
 // `next_length` of 0. Returns the number of vertices left over to all threads. `new_mirrors` increases by the
-// mirrors that this thread flags as pending.
+// mirrors that this thread flags as pending. On the first thread, `vertices` increases by the relaxed vertices.
 template <typename Distance, typename Weight>
 __device__ inline u64 relax_queue(
     EdgeLoop& edges, Grid grid, Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights,
     u64 owned, Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending,
     Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length,
-    Array<u64> bucket_edges, u64& new_mirrors
+    Array<u64> bucket_edges, u64& new_mirrors, u64& vertices
 ) {
     u64 queued = look(length[0]), relaxed = look(bucket_edges[0]);
     while (queued > 0 && relaxed <= budget) {
         u64 found = 0;
+        if (first_of_grid()) vertices += queued;
         // Clear the bit before reading the distance. A thread that lowers the distance tests the bit
         // afterwards. So this thread reads the new distance, or the other thread queues the vertex again.
         auto enter = [&](u32 u) {

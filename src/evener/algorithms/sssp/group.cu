@@ -4,13 +4,13 @@
 #include "buckets.cuh"
 #include "group.cuh"
 
-// One thread's part of the vertices that were moved to the queue.
+// One thread's part of the out-edges of the vertices that were moved to the queue.
 template <typename Distance>
-__device__ inline BucketSize receive_distances(
+__device__ inline u64 receive_distances(
     Array<const u64> incoming, Peers<u32> pending_of, Peers<Distance> distance_of, Array<const u64> offsets,
     Distance limit, Array<Distance> distance, Bits pending, Bits in_bucket, Array<u32> queue, Array<u64> length
 ) {
-    BucketSize own = {0, 0};
+    u64 edges = 0;
     const Incoming* routes = (const Incoming*)incoming.at;
     for (u64 r = 0; r < incoming.length * sizeof(u64) / sizeof(Incoming); r++) {
         Incoming route = routes[r];
@@ -23,12 +23,11 @@ __device__ inline BucketSize receive_distances(
             }
             pending.clear(v);
             if (in_bucket.set(v)) return;
-            own.vertices++;
-            own.edges += offsets[v + 1] - offsets[v];
+            edges += offsets[v + 1] - offsets[v];
             append(queue, length, v);
         });
     }
-    return own;
+    return edges;
 }
 
 // Relax up to `max_buckets` buckets of width `delta`, in the order of their distances, on all GPUs of a group.
@@ -62,17 +61,18 @@ __global__ void PARALLEL(256) relax_together(
         if (agreed == 0) waiting = 0;
         if (agreed == 0 || bucket == max_buckets || group_sum.failed) break;
         Distance limit = bucket_end(__longlong_as_double((long long)~agreed), delta, far);
-        BucketSize own = fill_bucket_of_thread(
+        BucketSize filled = fill_bucket_of_thread(
             offsets, owned, limit, known, pending, in_bucket, queue, length, bucket_edges
         );
+        u64 own = filled.edges;
         grid.sync();
         while (true) {
-            vertices += own.vertices;
-            edges += own.edges;
+            edges += own;
             u64 new_mirrors = 0;
             left = relax_queue(
                 loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending,
-                in_bucket, queue, length, next_queue, next_length, bucket_edges, new_mirrors
+                in_bucket, queue, length, next_queue, next_length, bucket_edges, new_mirrors,
+                vertices
             );
             Totals all = group_sum.sum(new_mirrors, first_of_grid() ? left : 0).all;
             left = all.second;
@@ -81,7 +81,7 @@ __global__ void PARALLEL(256) relax_together(
                 incoming, pending_of, distance_of, offsets, left > 0 ? (Distance)0 : limit, distance, pending,
                 in_bucket, queue, length
             );
-            u64 of_block = over_block(own.edges, Sum());
+            u64 of_block = over_block(own, Sum());
             if (threadIdx.x == 0 && of_block > 0) atomicAdd(bucket_edges.at, of_block);
             if (left > 0) break;
             grid.sync();

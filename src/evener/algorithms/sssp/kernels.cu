@@ -46,23 +46,25 @@ __global__ void PARALLEL(256) fill_bucket(
 // Relax the queued vertices and all vertices whose distance falls below `limit`.
 //
 // ``bucket_edges[0]`` is the number of out-edges of the queue. The kernel stops when more than `budget` edges
-// are to be relaxed in total. The remaining vertices become pending again. Returns their number.
+// are to be relaxed in total. The remaining vertices become pending again.
+//
+// Returns (vertices, left): the relaxed vertices, each as often as it was relaxed, and the remaining ones.
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) relax_bucket(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, Distance limit,
     u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending, Bits in_bucket, Array<u32> queue,
     Array<u64> length, Array<u32> next_queue, Array<u64> next_length, Array<u64> bucket_edges,
-    Results<u64> results, Grid grid, Pieces pieces
+    Results<u64, u64> results, Grid grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
     if (first_of_grid()) next_length[0] = 0;
     grid.sync();
-    u64 new_mirrors = 0;
+    u64 new_mirrors = 0, vertices = 0;
     u64 left = relax_queue(
         edges, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket,
-        queue, length, next_queue, next_length, bucket_edges, new_mirrors
+        queue, length, next_queue, next_length, bucket_edges, new_mirrors, vertices
     );
-    results.sum(first_of_grid() ? left : 0);
+    results.sum(vertices, first_of_grid() ? left : 0);
 }
 
 // Relax up to `max_buckets` buckets of width `delta`, in the order of their distances.
@@ -70,8 +72,8 @@ __global__ void PARALLEL(256) relax_bucket(
 // The kernel stops when a bucket leaves vertices over. `nearest` and `next_nearest` are zero before and
 // after. In them the blocks compute the smallest distance, as the maximum of the complements of its bits.
 //
-// Returns (vertices, edges, left, waiting): the vertices in the buckets, their out-edges, and the vertices
-// that the last bucket left over. `waiting` is 1 if a vertex is still pending, else 0.
+// Returns (vertices, edges, left, waiting): the relaxed vertices, the out-edges of those that began the buckets,
+// and the vertices that the last bucket left over. `waiting` is 1 if a vertex is still pending, else 0.
 template <typename Distance, typename Weight>
 __global__ void PARALLEL(256) relax_buckets(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u64 owned, double delta,
@@ -102,14 +104,13 @@ __global__ void PARALLEL(256) relax_buckets(
         BucketSize own = fill_bucket_of_thread(
             offsets, owned, limit, known, pending, in_bucket, queue, length, bucket_edges
         );
-        vertices += own.vertices;
         edges += own.edges;
         grid.sync();
         if (first_of_grid()) nearest[0] = 0;  // all blocks have read it
         swap(nearest, next_nearest);
         left = relax_queue(
             loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket,
-            queue, length, next_queue, next_length, bucket_edges, new_mirrors
+            queue, length, next_queue, next_length, bucket_edges, new_mirrors, vertices
         );
     }
     bool first = first_of_grid();

@@ -216,16 +216,19 @@ def relax_bucket(
     """Relax the queued vertices and all vertices whose distance falls below `limit`.
 
     ``bucket_edges[0]`` is the number of out-edges of the queue. The kernel stops when more than `budget`
-    edges are to be relaxed in total. The remaining vertices become pending again. Returns their number.
+    edges are to be relaxed in total. The remaining vertices become pending again. Returns (vertices, left):
+    the relaxed vertices, each as often as it was relaxed, and the remaining ones.
     """
     owned = np.uint64(owned)
     budget = np.uint64(budget)
     counter = new_counter()
     edges = bucket_edges[_ZERO]
     relaxed = edges
+    vertices = _ZERO
     bucket_edges[_ZERO] = _ZERO
     while length[_ZERO] > _ZERO and relaxed <= budget:
         queued = length[_ZERO]
+        vertices += queued
         next_length[_ZERO] = _ZERO
         few = queued <= _QUEUE_CHUNK and edges < MIN_PARALLEL_EDGES
         edges = _ZERO
@@ -246,7 +249,7 @@ def relax_bucket(
         queue, next_queue = next_queue, queue
     left = length[_ZERO]
     _put_back(queue, length, in_bucket, pending)
-    return left
+    return vertices, left
 
 
 @inline_step
@@ -268,8 +271,9 @@ def relax_buckets(
     The kernel stops when `relax_bucket` leaves vertices over. `nearest` and `next_nearest` are temporary
     memory of the GPU kernel.
 
-    Returns (vertices, edges, left, waiting): the vertices in the buckets, their out-edges, and the vertices
-    that the last bucket left over. `waiting` is 1 if a vertex is still pending, else 0.
+    Returns (vertices, edges, left, waiting): the relaxed vertices, the out-edges of those that began the
+    buckets, and the vertices that the last bucket left over. `waiting` is 1 if a vertex is still pending,
+    else 0.
     """
     vertices = _ZERO
     edges = _ZERO
@@ -284,15 +288,15 @@ def relax_buckets(
             break
         buckets += _ONE
         limit = _bucket_end(least, delta, far, distance)
-        found, leading_out = fill_bucket(
+        _, leading_out = fill_bucket(
             offsets, owned, limit, distance, pending, in_bucket, queue, length, bucket_edges
         )
-        vertices += found
         edges += leading_out
-        left = relax_bucket(
+        found, left = relax_bucket(
             offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket, queue,
             length, next_queue, next_length, bucket_edges,
         )  # fmt: skip
+        vertices += found
     return vertices, edges, left, waiting
 
 

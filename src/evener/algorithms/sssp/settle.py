@@ -136,9 +136,10 @@ def settle_together(engine: Engine, state: SearchState, delta: float, far: np.ui
         )  # fmt: skip
         engine.superstep("settle", edges=edges)
         # distance = distance min (bucket min.+ A), until the bucket is empty
-        left = engine.compute(
+        _, left = engine.compute(
             kernels.relax_bucket, offsets, targets, weights, engine.owned, end, s.budget, s.distance,
             s.parent, s.pending, s.near, s.queue, s.length, s.next_queue, s.next_length, s.scout,
+            count_active=True,
         )  # fmt: skip
         engine.push(s.distance, "min", changed=s.pending)
         if left:
@@ -158,9 +159,9 @@ def settle_single(engine: Engine, state: SearchState, delta: float, far: np.uint
         # A superstep reports the edges of the previous superstep, because its own are not known yet.
         if s.few and tuning.one_thread:
             engine.superstep("narrow", edges=s.explored)
-            s.waiting, s.explored = engine.compute(
+            _, s.waiting, s.explored = engine.compute(
                 single_block_kernels.dijkstra, offsets, targets, weights, engine.owned, tuning.narrow,
-                narrow_edges, s.distance, s.parent, s.pending, count_next_active=True,
+                narrow_edges, s.distance, s.parent, s.pending, count_active=True, count_next_active=True,
             )  # fmt: skip
             s.few = s.explored > 0 and s.waiting <= tuning.narrow
             if s.explored or not s.waiting:

@@ -45,14 +45,15 @@ def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance,
 
     The kernel stops when the heap would have more than `max_pending` entries, or after `max_edges` edges. It
     also stops before a vertex with more than `max_pending` edges. The remaining vertices are pending. A
-    vertex whose distance falls twice has two entries. Returns (entries, edges): the entries of the heap and
-    the relaxed edges.
+    vertex whose distance falls twice has two entries. Returns (relaxed, entries, edges): the relaxed
+    vertices, the entries of the heap and the relaxed edges.
     """
     owned = np.uint64(owned)
     max_pending = np.uint64(max_pending)
     keys = np.empty(max_pending + _ONE, distance.dtype)
     vertices = np.empty(max_pending + _ONE, np.uint32)
     held = _pending_in_heap(owned, distance, pending, keys, vertices, max_pending)
+    relaxed = _ZERO
     edges = _ZERO
     while _ZERO < held <= max_pending and edges <= np.uint64(max_edges):
         u = np.uint64(vertices[_ZERO])
@@ -70,6 +71,7 @@ def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance,
         held -= _ONE
         pending[u >> _SIX] &= ~bit
         parent[u] = NO_VERTEX
+        relaxed += _ONE
         edges += last - first
         for e in range(first, last):
             v = np.uint64(targets[e])
@@ -83,4 +85,4 @@ def dijkstra(offsets, targets, weights, owned, max_pending, max_edges, distance,
                 held += _ONE
             else:
                 held = max_pending + _ONE  # the heap is full; the vertex is pending
-    return held, edges
+    return relaxed, held, edges

@@ -26,7 +26,7 @@ __all__ = ["MAX_RESULTS", "Launcher", "PendingResult"]
 _FILLED = {"Results": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I", "Group": "QQQII"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
 # Largest number of values that a kernel returns, each a word of 64 bits.
-MAX_RESULTS = 4
+MAX_RESULTS = 5
 # Threads in a block of an EdgeLoop.
 _EDGE_LOOP_THREADS = 256
 # Threads in a warp, and the largest number of threads in a block.

@@ -202,11 +202,11 @@ __device__ inline void append(Array<u32> queue, Array<u64> length, u32 v) { queu
 
 // ---- results ---------------------------------------------------------------------------------------
 
-// The results of a kernel: up to four numbers, each reduced over all threads. Every thread of every block
+// The results of a kernel: up to five numbers, each reduced over all threads. Every thread of every block
 // calls `sum` or `minimum` once, as its last action. The last block combines the blocks in a fixed order, so
 // equal inputs give bitwise equal results.
 template <typename... T> struct Results {
-    u64* of_block;  // four results per block
+    u64* of_block;  // five results per block
     u32* blocks_done;
     u64* answer;  // in host memory
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.kernels.cpu import ranks as kernels
-from evener.partition.degrees import by_descending_degree
+from evener.partition.degrees import by_descending_degree, stored_degree
 from evener.partition.orders import PIECE, cut_positions, owner_array
-from evener.partition.policy import check_needs, find_policy
+from evener.partition.policy import Vertices, check_needs, find_policy
 from evener.system.memory import require
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ __all__ = ["DistributedNumbers", "number_own_vertices"]
 
 # Span of keys that is always counted in a table.
 _SMALL_SPAN = 1 << 16
-# Bytes per vertex of the graph: two copies of its degree, its place in two orders, and its owner.
-_BYTES_OF_OWNERS = 8 + 8 + 4 + 4 + 2
+# Bytes per vertex of the graph: two copies of its degree, its place in two orders, and its owner. The total
+# degree needs two more copies.
+_BYTES_OF_OWNERS, _BYTES_OF_TOTALS = 8 + 8 + 4 + 4 + 2, 8 + 8
 
 
 class DistributedNumbers(NamedTuple):
@@ -51,10 +52,11 @@ class DistributedNumbers(NamedTuple):
 
 def number_own_vertices(
     graph: DistributedGraph,
-    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
+    owners_of: Callable[[Vertices], NDArray[Any]],
     *,
     policy: str,
     shares: NDArray[np.float64],
+    directions: str,
     seed: int,
 ) -> DistributedNumbers:
     """Return the owners and local numbers of the vertices of this rank's range.
@@ -65,10 +67,11 @@ def number_own_vertices(
     ----------
     graph : DistributedGraph
     owners_of : callable
-        Returns the owners of all vertices, given the vertices in descending degree and the degrees. It is
-        called for policies that do not cut an order.
+        Returns the owners of all vertices. It is called for policies that do not cut an order.
     policy : str
     shares : ndarray of float64, shape (elements,)
+    directions : {"both", "out", "in"}
+        The edges that partitions store. Policies order and balance by these edges.
     seed : int
 
     Raises
@@ -79,11 +82,11 @@ def number_own_vertices(
     world, degree = graph.world, graph.degrees
     highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
     descending = highest - degree
-    position = _order(world, descending)
+    stored = stored_degree(degree, graph.out_degrees, directions) if graph.directed else degree
     if find_policy(policy).places is not None or len(shares) == 1:
-        owner = _owners(graph, position.astype(np.uint32), policy, shares, seed)
+        owner = _owners(graph, stored, policy, shares, seed)
     else:
-        owner = _owners_from_degrees(graph, owners_of, policy)
+        owner = _owners_from_degrees(graph, stored, owners_of, policy)
     counts = np.sum(world.allgather(np.bincount(owner, minlength=len(shares))), axis=0)
     bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     # Owner and class of the degree in one key: few classes give a dense key.
@@ -127,27 +130,32 @@ def _classes(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.u
 
 def _owners_from_degrees(
     graph: DistributedGraph,
-    owners_of: Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]],
+    stored: NDArray[np.uint64],
+    owners_of: Callable[[Vertices], NDArray[Any]],
     policy: str,
 ) -> NDArray[Any]:
-    """Return the owner of each vertex of this rank's range, from the degrees of all vertices."""
+    """Return the owner of each vertex of this rank's range, from the stored degrees of all vertices."""
     check_needs(policy, "degrees")
-    require(_BYTES_OF_OWNERS * graph.n, "choosing the owners of all vertices")
-    degree = np.concatenate(graph.world.allgather(graph.degrees))
+    totals = stored is not graph.degrees and find_policy(policy).balances == "all edges"
+    nbytes = _BYTES_OF_OWNERS + (_BYTES_OF_TOTALS if totals else 0)
+    require(nbytes * graph.n, "choosing the owners of all vertices")
+    degree = np.concatenate(graph.world.allgather(stored))
+    every = np.concatenate(graph.world.allgather(graph.degrees)) if totals else degree
     first, last = graph.ranges.bounds[graph.world.rank : graph.world.rank + 2]
-    return owners_of(by_descending_degree(degree), degree)[first:last]
+    return owners_of(Vertices(by_descending_degree(degree), degree, every))[first:last]
 
 
 def _owners(
-    graph: DistributedGraph, position: NDArray[np.uint32], policy: str, shares: NDArray[np.float64], seed: int
+    graph: DistributedGraph, degree: NDArray[np.uint64], policy: str, shares: NDArray[np.float64], seed: int
 ) -> NDArray[Any]:
-    """Return the owner of each vertex of this rank's range, given its position in descending degree."""
-    world, n, degree = graph.world, graph.n, graph.degrees
-    owner = owner_array(len(position), len(shares))
+    """Return the owner of each vertex of this rank's range, given its stored degree."""
+    world, n = graph.world, graph.n
+    owner = owner_array(len(degree), len(shares))
     places_of = find_policy(policy).places
     if len(shares) == 1 or n == 0 or places_of is None:
         return owner
-    places = places_of(position, n, seed)
+    highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
+    places = places_of(_order(world, highest - degree).astype(np.uint32), n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
     sums = np.zeros(-(-n // PIECE), np.uint64)

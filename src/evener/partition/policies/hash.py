@@ -26,4 +26,4 @@ def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[An
     return owner
 
 
-POLICY = Policy(_owners, "numbers", even=True)
+POLICY = Policy(_owners, "numbers", balances="vertices", even=True)

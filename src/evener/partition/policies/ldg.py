@@ -1,7 +1,8 @@
 """The policy `ldg`: linear deterministic greedy (Stanton and Kliot, KDD 2012; G16 Table I).
 
 Vertices are taken in ascending number. Each goes to the element with the most of its neighbours, times the
-part of the element's vertices that is still free. The vertices of an element are its share of all vertices.
+part of the element's vertices that is still free. The vertices of an element are its share of all vertices:
+α is a share of the vertices, not of the edges.
 """
 
 from __future__ import annotations
@@ -30,4 +31,4 @@ def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[An
     return owner
 
 
-POLICY = Policy(_owners, "edges")
+POLICY = Policy(_owners, "edges", balances="vertices")

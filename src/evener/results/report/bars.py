@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from evener.results.report.draw import bar, group, key, picture, rule, table, ticks, words
+from evener.results.report.draw import bar, escaped, group, key, picture, rule, table, time_ticks, words
 from evener.results.report.style import ACTIVITIES
 from evener.results.report.units import seconds_text, share_text
 from evener.system.memory import format_bytes
@@ -105,7 +104,7 @@ def _stacks(spans: Sequence[Span], together: int) -> Iterator[Stack]:
 
 def _panel(name: str, stacks: Sequence[Stack], longest: float) -> str:
     slot = 1 / max(_WIDEST, len(stacks))
-    marks = ticks(longest, count=2)
+    marks = time_ticks(longest, count=2)
     down = {mark: 6 + _HEIGHT * (1 - mark / longest) for mark in marks}
     foot = down[0.0]
     pieces = [rule(top) for top in down.values()]
@@ -158,4 +157,4 @@ def _element_line(name: str, stacks: Sequence[Stack]) -> str:
         for part, word in zip(sums, ACTIVITIES.values(), strict=True)
         if part
     )
-    return f"{escape(name)} <span>{shares}</span>"
+    return f"{escaped(name)} <span>{shares}</span>"

@@ -50,7 +50,7 @@ def frontier_curve(timeline: Timeline) -> str:
             _logarithm(count, low, most) if count else 0.0
         )
     else:
-        marks = ticks(most, count=2)
+        marks = ticks(most, count=2, least=1)
         height = lambda count: count / most  # noqa: E731 - one of two scales
     points = [(i / (len(shown) - 1), height(count)) for i, count in enumerate(shown)]
     peak = shown.index(most)
@@ -59,7 +59,7 @@ def frontier_curve(timeline: Timeline) -> str:
         for i, count in enumerate(shown)
     ]
     last = len(active) - 1
-    along = [(f"{mark:.0f}", mark / last) for mark in ticks(last, count=6) if mark == int(mark)]
+    along = [(f"{mark:,.0f}", mark / last) for mark in ticks(last, count=6, least=1)]
     drawn = _plot(
         points,
         titles,
@@ -93,7 +93,7 @@ def degree_curve(graph: Graph) -> str:
     drawn = _plot(
         points,
         titles,
-        scale=[(count_text(mark), _logarithm(mark, low, high)) for mark in _decades(low, high)],
+        scale=[(count_text(mark), _logarithm(mark, low, high)) for mark in _decades(max(low, 1.0), high)],
         along=[(count_text(mark), _logarithm(mark, 1, most)) for mark in _decades(1, most)],
         peak=(0, f"{_vertices(int(high))} with out-edges"),
         label=f"{_vertices(int(high))} with out-edges, falling to {_vertices(low_end)} with {most:,}.",
@@ -152,9 +152,13 @@ def _logarithm(value: float, low: float, high: float) -> float:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Return powers of ten from `low` to `high`, at most about six."""
+    """Return at most six powers of ten from `low` to `high`; up to two of them, also 2 and 5 times one."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    return [10.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 5)))]
+    powers = [10.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 5)))]
+    if len(powers) > 2:
+        return powers
+    between = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in (1, 2, 5))
+    return [mark for mark in between if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9)]
 
 
 def _numbers(first: int, last: int) -> str:

@@ -11,11 +11,24 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from evener.results.report.style import ACTIVITIES
+from evener.system.characters import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["bar", "curve", "group", "key", "picture", "rule", "table", "ticks", "words"]
+__all__ = [
+    "bar",
+    "curve",
+    "escaped",
+    "group",
+    "key",
+    "picture",
+    "rule",
+    "table",
+    "ticks",
+    "time_ticks",
+    "words",
+]
 
 # Least width of a bar, as a share of the width.
 _LEAST_WIDTH = 0.0005
@@ -30,16 +43,21 @@ def picture(
     positions.
     """
     size = f'width="100%" height="{height:g}"'
-    drawn = f'<svg role="img" {size} aria-label="{escape(label)}">{"".join(pieces)}</svg>'
+    drawn = f'<svg role="img" {size} aria-label="{escaped(label)}">{"".join(pieces)}</svg>'
     beside = "".join(words(text, 1, top + 4, kind="end") for text, top in scale)
     if not beside:
         return f"<figure>{drawn}</figure>"
     return f'<figure class="scaled"><svg aria-hidden="true" {size}>{beside}</svg>{drawn}</figure>'
 
 
+def escaped(text: str) -> str:
+    """Return a text for a page: names may have characters of HTML, and characters that no page may have."""
+    return escape(printable(text))
+
+
 def group(title: str, pieces: Iterable[str]) -> str:
     """Return pieces with a `title` that appears under the pointer."""
-    return f"<g><title>{escape(title)}</title>{''.join(pieces)}</g>"
+    return f"<g><title>{escaped(title)}</title>{''.join(pieces)}</g>"
 
 
 def bar(kind: str, left: float, width: float, top: float, height: float) -> str:
@@ -65,7 +83,7 @@ def words(text: str, left: float, top: float, *, kind: str = "") -> str:
     `kind` may contain "mid" or "end" for its alignment, and "ink" for a dark text.
     """
     named = f' class="{kind}"' if kind else ""
-    return f'<text{named} x="{_percent(left)}" y="{top:.1f}">{escape(text)}</text>'
+    return f'<text{named} x="{_percent(left)}" y="{top:.1f}">{escaped(text)}</text>'
 
 
 def curve(points: Sequence[tuple[float, float]], top: float, height: float) -> str:
@@ -77,18 +95,47 @@ def curve(points: Sequence[tuple[float, float]], top: float, height: float) -> s
     )
 
 
-def ticks(most: float, *, count: int = 4) -> list[float]:
-    """Return at most `count` + 1 round numbers from 0 to `most`.
+def ticks(most: float, *, count: int = 4, least: float = 0.0) -> list[float]:
+    """Return 0 and at least one and at most `count` other round numbers up to `most`.
+
+    Parameters
+    ----------
+    most : float
+        If it is not above 0, the only number is 0.
+    count : int, default 4
+        At least 2, so that a step is never longer than the axis.
+    least : float, default 0
+        The smallest step. An axis of vertices has no tick at half of a vertex.
 
     Examples
     --------
-    >>> ticks(0.7), ticks(23, count=3)
-    ([0.0, 0.2, 0.4, 0.6], [0.0, 10.0, 20.0])
+    >>> ticks(0.7), ticks(23, count=3), ticks(1, least=1)
+    ([0.0, 0.2, 0.4, 0.6], [0.0, 10.0, 20.0], [0.0, 1.0])
     """
     if not 0 < most < math.inf:
         return [0.0]
     unit = 10.0 ** math.floor(math.log10(most / count))
-    step = next(unit * factor for factor in (1, 2, 5, 10, 20) if unit * factor * count >= most * (1 - 1e-9))
+    return _multiples(most, count, [unit * factor for factor in (1, 2, 5, 10, 20) if unit * factor >= least])
+
+
+def time_ticks(longest: float, *, count: int = 4) -> list[float]:
+    """Return ticks of an axis of seconds: above two minutes, whole minutes and hours.
+
+    Examples
+    --------
+    >>> [tick / 60 for tick in time_ticks(1500)]
+    [0.0, 10.0, 20.0]
+    """
+    if not 120 <= longest < math.inf:
+        return ticks(longest, count=count)
+    if longest < 7200:
+        return _multiples(longest, count, [60.0 * minutes for minutes in (1, 2, 5, 10, 20, 50)])
+    return [3600 * hours for hours in ticks(longest / 3600, count=count, least=1.0)]
+
+
+def _multiples(most: float, count: int, steps: Sequence[float]) -> list[float]:
+    """Return the multiples, from 0 to `most`, of the first step that has at most `count` others."""
+    step = next(step for step in steps if int(most / step + 1e-9) <= count)
     return [round(step * i, 12 - math.floor(math.log10(step))) for i in range(int(most / step + 1e-9) + 1)]
 
 
@@ -113,13 +160,13 @@ def table(
     """
 
     def cells(tag: str, row: Sequence[str], scope: str = "") -> str:
-        pairs = ((_class(place, left, long), escape(text)) for place, text in enumerate(row))
+        pairs = ((_class(place, left, long), escaped(text)) for place, text in enumerate(row))
         return "".join(f"<{tag}{scope}{named}>{text}</{tag}>" for named, text in pairs)
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     head = cells("th", columns, ' scope="col"')
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}"><table>'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(label)}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evener.partition.statistics import side_of_alpha
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import format_bytes
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evener.engine.timeline import Timeline
+    from evener.partition.partitioned import PartitionedGraph
     from evener.planning.prediction import Prediction
     from evener.results.columns import Column
     from evener.results.energy.meter import Energy
@@ -24,6 +26,7 @@ __all__ = [
     "energy_sentence",
     "explain",
     "headline",
+    "placement_sentence",
     "predicted",
     "shares_sentence",
     "spent",
@@ -39,8 +42,7 @@ _MIN_COMPILE_SHARE = 0.05
 
 def headline(result: Result) -> str:
     """Return one line: the algorithm, the time, and the rate."""
-    steps = result.timeline.supersteps
-    counted = "1 superstep" if steps == 1 else f"{steps} supersteps"
+    counted = _supersteps(result.timeline)
     weighted = ""
     if "weights" in result.parameters and result.graph.weight_dtype is not None:
         weighted = "weighted " if result.parameters["weights"] else "unweighted "
@@ -52,6 +54,10 @@ def headline(result: Result) -> str:
         f"{weighted}{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
         f"{result.edges:,} {edges}, {rate_text(result.edges_per_second, of=edges)}"
     )
+
+
+def _supersteps(timeline: Timeline) -> str:
+    return "1 superstep" if timeline.supersteps == 1 else f"{timeline.supersteps} supersteps"
 
 
 def counted_edges(columns: Iterable[Column]) -> str:
@@ -98,7 +104,7 @@ def bottleneck(timeline: Timeline) -> str:
         fewer = " Use fewer elements." if len(timeline.elements) > 1 else ""
         return (
             f"Bottleneck: overhead between kernels, {share_text(shares.overhead)} of all time: "
-            f"{timeline.supersteps} supersteps with little work each.{fewer}"
+            f"{_supersteps(timeline)} with little work.{fewer}"
         )
     if shares.wait > max(shares.compute, exchange):
         busy, waits = spent(timeline), dict.fromkeys(timeline.elements, 0.0)
@@ -136,6 +142,20 @@ def energy_sentence(energy: Energy, edges_per_joule: float | None) -> str:
     return f"Energy: {amount_text(joules, 'J')}{rate}{of}."
 
 
+def placement_sentence(partitioned: PartitionedGraph) -> str:
+    """Return a sentence with the policy, and the share of the edges on the CPUs or on the first element."""
+    statistics = partitioned.statistics
+    names = [one.element for one in statistics.partitions]
+    if not any(one.edges for one in statistics.partitions):
+        return f"Policy {partitioned.policy}; the graph has no edges."
+    if len(names) == 1:
+        return f"All edges are on {names[0]}."
+    side = side_of_alpha(names)
+    on = "on the CPUs" if side == "on the CPU side" else f"{side}, {names[0]}"
+    share = share_text(statistics.alpha)
+    return f"Policy {partitioned.policy}; α = {share} of the edges are {on}."
+
+
 def explain(result: Result) -> str:
     """Return the time by phase and element, the shares of all time, and the bottleneck."""
     timeline = result.timeline
@@ -155,6 +175,8 @@ def explain(result: Result) -> str:
     if ready := compile_sentence(result):
         lines.insert(1, ready)
     lines += ["", shares_sentence(timeline)]
+    if result.partitioned is not None and len(result.partitioned.ranks) > 1:
+        lines.append(f"Placement: {placement_sentence(result.partitioned)}")
     if result.prediction is not None:
         lines += predicted(result.prediction, result)
     if result.energy is not None:

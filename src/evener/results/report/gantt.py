@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.results.report.draw import bar, group, key, picture, rule, ticks, words
+from evener.results.report.draw import bar, group, key, picture, rule, time_ticks, words
 from evener.results.report.style import ACTIVITIES
 from evener.results.report.units import seconds_text, share_text
 
@@ -166,7 +166,7 @@ def _bounds(slices: Sequence[Slice], begin: float, length: float, rows: int) -> 
 def _picture(pieces: Sequence[str], names: Sequence[str], begin: float, length: float) -> str:
     foot = _HEAD + len(names) * _ROW
     axis = []
-    for mark in ticks(length):
+    for mark in time_ticks(length):
         kind = "mid" if 0.04 < mark / length < 0.96 else "end" if mark else ""
         axis.append(words(seconds_text(mark) if mark else "0", mark / length, foot + 12, kind=kind))
     after = f" after {seconds_text(begin)}" if begin else ""

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evener.results.report.draw import bar, group, picture, table, words
-from evener.results.report.explain import comparison, compile_sentence, counted_edges, spent
+from evener.results.report.draw import bar, escaped, group, picture, table, words
+from evener.results.report.explain import (
+    comparison,
+    compile_sentence,
+    counted_edges,
+    placement_sentence,
+    spent,
+)
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
 from evener.system.memory import format_bytes
 
@@ -71,9 +77,8 @@ def placement(partitioned: PartitionedGraph) -> str:
         f"message per mirror, β = {share_text(counted.beta_aggregated)}."
     )
     return (
-        f'<p class="faint">Policy {partitioned.policy}; α = {share_text(counted.alpha)} of the edges are on '
-        f"the CPU.{crossing if len(rows) > 1 else ''} {format_bytes(counted.nbytes)} in total, "
-        "without the arrays of the run.</p>"
+        f'<p class="faint">{escaped(placement_sentence(partitioned))}{crossing if len(rows) > 1 else ""} '
+        f"{format_bytes(counted.nbytes)} in total, without the arrays of the run.</p>"
         f"{table(columns, rows, label='Partitions in numbers')}"
     )
 
@@ -103,7 +108,7 @@ def prediction(expected: Prediction, result: Result) -> str:
     ]
     speed = f" Predicted {' and '.join(faster)}." if faster else ""
     return (
-        f"<p>{comparison(expected, result.seconds, result.timeline.compile_seconds)}{speed}</p>"
+        f"<p>{escaped(comparison(expected, result.seconds, result.timeline.compile_seconds))}{speed}</p>"
         f"{_pairs(pairs)}{table(columns, rows, label='Predicted and measured times by element')}"
     )
 

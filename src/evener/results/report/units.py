@@ -12,17 +12,20 @@ def seconds_text(seconds: float) -> str:
 
     Examples
     --------
-    >>> seconds_text(0.00213), seconds_text(12.34), seconds_text(200)
-    ('2.13 ms', '12.3 s', '3 min 20 s')
+    >>> seconds_text(0.00213), seconds_text(12.34), seconds_text(200), seconds_text(7200)
+    ('2.13 ms', '12.3 s', '3 min 20 s', '2 h')
     """
+    if seconds >= 7200:
+        hours, rest = divmod(round(seconds / 60), 60)
+        return f"{hours:,} h {rest} min" if rest else f"{hours:,} h"
     if seconds >= 120:
         minutes, rest = divmod(round(seconds), 60)
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     if seconds >= 1:
         return f"{seconds:.3g} s"
     if seconds >= 1e-3:
         return f"{_digits(seconds * 1e3)} ms"
-    return f"{_digits(seconds * 1e6)} µs"
+    return f"{_digits(seconds * 1e9)} ns" if 0 < seconds < 1e-6 else f"{_digits(seconds * 1e6)} µs"
 
 
 def count_text(count: float) -> str:
@@ -69,10 +72,12 @@ def share_text(share: float) -> str:
 
     Examples
     --------
-    >>> share_text(0.914), share_text(0.0004)
-    ('91%', '<1%')
+    >>> share_text(0.914), share_text(0.0004), share_text(0.9996)
+    ('91%', '<1%', '>99%')
     """
-    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
 def _digits(value: float) -> str:

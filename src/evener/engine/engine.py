@@ -194,11 +194,11 @@ class Engine(Workspace):
             another on the calling thread.
         pull_before : PartitionedArray, optional
             Pulled before the kernel runs, without waiting for other elements in between. The kernel must not
-            change the array's owned values.
+            change the array's owned values, unless the array is also published.
         publish : PartitionedArray, optional
-            An array whose owned values the kernel computes without using its mirrors. Each element sends the
-            values as soon as its kernel is done. The next exchange does not send them again if it pulls this
-            array and no kernel has used the array in between.
+            An array whose owned values the kernel computes. Each element sends the values as soon as its
+            kernel is done. Mirrors do not change before the array is pulled. The next exchange does not send
+            the values again if it pulls this array and no kernel has used the array in between.
 
         Returns
         -------
@@ -216,6 +216,10 @@ class Engine(Workspace):
         for exchanged in (pull_before, publish):
             if exchanged is not None:
                 self._check_exchanged(exchanged)
+        if pull_before is not None and publish is not None and pull_before.overlaps(publish):
+            # No element may change the array before all elements have pulled it.
+            self.pull(pull_before, work_estimate=work_estimate)
+            pull_before = None
         exchanges = pull_before is not None or publish is not None or self._queued
         if len(self.elements) == 1 and self.group is None and not (self.routes and exchanges):
             self._exchange.invalidate_if_used(args)

@@ -216,17 +216,27 @@ def pack_pull(
 
 
 def room_for_pull(
-    route: Route, inbox: Buffers, mirrored: NDArray[Any], *, as_bits: bool, flagged: bool, turn: int
+    route: Route,
+    inbox: Buffers,
+    mirrored: NDArray[Any],
+    *,
+    as_bits: bool,
+    flagged: bool,
+    published: bool,
+    turn: int,
 ) -> dict[str, NDArray[Any]]:
     """Return arrays of the mirrors' element for any packet of `pack_pull`.
 
     Values without flags go to the mirrors directly, so nothing may use the mirrors before `unpack_pull`.
+    Published values may arrive long before the pull, so they have a buffer.
     """
     k = len(route)
     if as_bits:
         return {"flags": inbox.bitmap(f"flags {turn}", k)}
     if flagged:
         return _room_for_changes(inbox, turn, k, mirrored.dtype)
+    if published:
+        return {"values": inbox.array(f"values {turn}", k, mirrored.dtype)}
     return {"values": mirrored[route.begin : route.begin + k]}
 
 
@@ -238,6 +248,7 @@ def unpack_pull(
     flags: NDArray[Any] | None,
     *,
     as_bits: bool,
+    published: bool,
 ) -> Bytes:
     """Store a packet in a route's mirrors, on the mirrors' element; return the bytes read in place."""
     element, begin, k = inbox.element, route.begin, len(route)
@@ -250,6 +261,8 @@ def unpack_pull(
     elif flags is not None:
         values, marks = packet.arrays["values"], packet.arrays["flags"]
         element.kernel("message.place_flagged")(values, marks, begin, mirrored, flags)
+    elif published:
+        element.kernel("message.take_values")(packet.arrays["values"], 0, k, 0, mirrored[begin : begin + k])
     return 0
 
 

@@ -138,11 +138,11 @@ class Exchange:
         self._first = self._ranks.index(self._rank)
         self._published: PartitionedArray | None = None
         self._turn = 0
-        # Pending messages to other ranks, for `World.wait`; those of published arrays by turn.
+        # Pending messages to other ranks, for `World.wait`: of verbs, and of the published array.
         self._posts: list[Any] = []
+        self._published_posts: list[Any] = []
         # How to reach other ranks, by the number of the link.
         self._lines = [] if network is None else [network.lines() for _ in _Links._fields]
-        self._published_posts: tuple[list[Any], list[Any]] = ([], [])
 
     @cached_property
     def _links(self) -> _Links:
@@ -169,14 +169,12 @@ class Exchange:
         return Link(route, here[0], here[1], outbox, inbox, complete=complete, far=far)
 
     def settle(self) -> None:
-        """Wait until arrays that were sent to other ranks may change, except those of the last `publish`."""
+        """Wait until arrays that were sent to other ranks may change, except the published array."""
         if self._network is not None:
             for lines in self._lines:
                 lines.settle()
-            before = self._published_posts[1 - self._turn]
-            self._network.world.wait(self._posts + before)
+            self._network.world.wait(self._posts)
             self._posts.clear()
-            before.clear()
 
     def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
@@ -202,8 +200,9 @@ class Exchange:
     def pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry owners to their mirrors. A published array is not sent again."""
         links = self._links_of_pull(array, changed)
-        if self._published is array and changed is None:
-            self._published = None
+        published = self._published is array and changed is None
+        if published:
+            self._end_publication()
             sends = no_steps(self._elements)
         else:
             self.cancel_published()
@@ -213,20 +212,22 @@ class Exchange:
         def unpack(link: Link) -> Bytes:
             packet, mirrored = link.receive_end.receive(), array.parts[link.to_partition]
             flags = _part(changed, link.to_partition)
-            return unpack_pull(link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits)
+            return unpack_pull(
+                link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits, published=published
+            )
 
         return sends, self._receives(links, unpack)
 
     def publish(self, array: PartitionedArray) -> Steps:
         """Return the send steps of a pull. Each element may take its steps at any time.
 
-        Nothing may use the mirrors before the pull. Packets alternate between two sets of buffers, because
+        The mirrors do not change before the pull. Packets alternate between two sets of buffers, because
         the last packets may still be in use. An earlier array that was published but not pulled is dropped.
         """
         self.cancel_published()
         self._turn = 1 - self._turn
         self._published = array
-        return self._sends_of_pull(array, None, self._published_posts[self._turn])
+        return self._sends_of_pull(array, None, self._published_posts)
 
     def invalidate_if_used(self, args: Sequence[Any]) -> None:
         """Drop the published array if it is among a kernel's arguments, because the kernel may change it."""
@@ -237,18 +238,18 @@ class Exchange:
             self.cancel_published()
 
     def cancel_published(self) -> None:
-        """Drop the published array.
-
-        Copies of the array may still write to mirrors. A CPU waits for them; a GPU orders later work after
-        them.
-        """
+        """Drop the published array, after waiting until it may change."""
         if self._published is not None:
             for link in self._links_of_pull(self._published, None):
                 link.receive_end.discard()
-            self._published = None
-            self._posts += self._published_posts[self._turn]
-            self._published_posts[self._turn].clear()
+            self._end_publication()
             self.settle()
+
+    def _end_publication(self) -> None:
+        """Let `settle` wait for the messages of the published array."""
+        self._published = None
+        self._posts += self._published_posts
+        self._published_posts = []
 
     def _links_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> list[Link]:
         complete = changed is None and not array.bits
@@ -257,13 +258,14 @@ class Exchange:
     def _sends_of_pull(
         self, array: PartitionedArray, changed: PartitionedArray | None, posts: list[Any]
     ) -> Steps:
-        turn, as_bits = self._turn, array.bits
+        turn, as_bits, published = self._turn, array.bits, self._published is array
 
         def room(link: Link) -> dict[str, NDArray[Any]]:
             mirrored, flagged = array.parts[link.to_partition], changed is not None
             return room_for_pull(
-                link.route, link.inbox, mirrored, as_bits=as_bits, flagged=flagged, turn=turn
-            )
+                link.route, link.inbox, mirrored, as_bits=as_bits, flagged=flagged, published=published,
+                turn=turn,
+            )  # fmt: skip
 
         def pack(link: Link) -> Packet:
             owned, flags = array.parts[link.from_partition], _part(changed, link.from_partition)

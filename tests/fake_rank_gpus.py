@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from queue import Empty, Queue
+from collections import defaultdict, deque
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -17,8 +16,6 @@ from fake_elements import ApartElement
 
 # Shared arrays and events by handle.
 _shared = {}
-# Seconds that a fake NCCL waits for another rank.
-_PATIENCE = 20
 
 
 class Copy:
@@ -142,7 +139,7 @@ class FakeNccl:
 
     def __init__(self):
         self._own = threading.local()
-        self._sent = defaultdict(Queue)
+        self._sent = defaultdict(deque)
         self.lost = False  # whether a connection is lost
         self.NcclCommunicator = self._communicator
 
@@ -154,15 +151,16 @@ class FakeNccl:
 
     def groupEnd(self):  # noqa: N802 - NCCL's name
         calls, self._own.calls = self._own.calls, None
+        world = current_world()
         for name, route, array in calls:
             if name == "send":
-                self._sent[route].put(array.copy())
+                self._sent[route].append(array.copy())
+        world.notify()
         for name, route, array in calls:
             if name == "recv":
-                try:
-                    values = self._sent[route].get(timeout=_PATIENCE)
-                except Empty:
-                    raise self.NcclError(f"nothing was sent from {route[1]} to {route[2]}") from None
+                sent = self._sent[route]
+                world.await_event(lambda sent=sent: bool(sent), f"for NCCL from {route[1]} to {route[2]}")
+                values = sent.popleft()
                 assert values.nbytes == array.nbytes, "a send and its receive differ in length"
                 array[:] = values
 

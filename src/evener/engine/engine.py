@@ -124,7 +124,10 @@ class Engine(Workspace):
         return self.recorder.finish()
 
     def write(self, array: PartitionedArray, values: Sequence[NDArray[Any]]) -> None:
-        """Replace the first values of each part of an array by the values of a host array."""
+        """Replace the first values of each part of an array by the values of a host array.
+
+        This is a collective operation; all ranks must call it.
+        """
         self._exchange.invalidate_if_used([array])
         for element, part, own in zip(self.elements, array, self._checked_parts(values), strict=True):
             element.run(part.__setitem__, slice(len(own)), element.upload(own))
@@ -221,7 +224,7 @@ class Engine(Workspace):
             self.pull(pull_before, work_estimate=work_estimate)
             pull_before = None
         exchanges = pull_before is not None or publish is not None or self._queued
-        if len(self.elements) == 1 and self.group is None and not (self.routes and exchanges):
+        if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
             self._exchange.invalidate_if_used(args)
             results = [self._compute_single(kernel, args)]
         else:
@@ -262,7 +265,7 @@ class Engine(Workspace):
         """
         self._check_exchanged(array, changed)
         check_push(array, op, changed)
-        if self.routes:
+        if self.has_mirrors:
             sends, receives = self._exchange.push(array, op, changed)
             self._run(sends, work_estimate)
             self._run(receives, work_estimate)
@@ -294,7 +297,7 @@ class Engine(Workspace):
             mirror.
         """
         self._check_exchanged(array, changed)
-        if self.routes:
+        if self.has_mirrors:
             sends, receives = self._exchange.pull(array, changed)
             self._run(sends, work_estimate)
             self._run(receives, work_estimate)
@@ -329,7 +332,7 @@ class Engine(Workspace):
             if isinstance(arg, PartitionedArray):
                 self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
-        if pull_before is not None and self.routes:
+        if pull_before is not None and self.has_mirrors:
             sends, steps = self._exchange.pull(pull_before, None)
         self._exchange.invalidate_if_used(args)
         own_args = [
@@ -342,12 +345,12 @@ class Engine(Workspace):
             own_args = [[] for _ in functions]
         for function, own_steps, own in zip(functions, steps, own_args, strict=True):
             own_steps.append(("compute", function, own))
-        if publish is not None and self.routes:
+        if publish is not None and self.has_mirrors:
             for own, more in zip(steps, self._exchange.publish(publish), strict=True):
                 own.extend(more)
         self._run(sends, work_estimate)
         results = self._run(steps, work_estimate)
-        if pull_before is not None and self.routes:
+        if (pull_before is not None or publish is not None) and self.has_mirrors:
             self._exchange.settle()
         if group is not None:
             try:

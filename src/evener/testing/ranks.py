@@ -151,6 +151,14 @@ class _Rank:
         for message in sorted(messages, key=lambda message: message.route[0] == self.rank):
             self._meeting.finish(self.rank, message)
 
+    def notify(self) -> None:
+        """Let ranks in `await_event` look again."""
+        self._meeting.notify()
+
+    def await_event(self, ready: Callable[[], bool], doing: str) -> None:
+        """Wait until `ready` returns True, for messages that a test sends outside of this world."""
+        self._meeting.await_event(self.rank, ready, doing)
+
     def barrier(self) -> None:
         self._meeting.exchange(self.rank, "barrier", None)
 
@@ -252,6 +260,16 @@ class _Meeting:
             self._await(rank, lambda: self._round != turn, operation, f"in {operation}", everyone)
             # The next round cannot end before this rank has arrived in it.
             return list(self._values)
+
+    def notify(self) -> None:
+        """Let ranks in `await_event` look again."""
+        with self._changed:
+            self._change()
+
+    def await_event(self, rank: int, ready: Callable[[], bool], doing: str) -> None:
+        """Wait until `ready` returns True."""
+        with self._changed:
+            self._await(rank, ready, "wait", doing)
 
     def leave(self, rank: int) -> None:
         """Record that a rank has returned; ranks that still wait for it fail."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 from evener.engine.array import PartitionedArray
 from evener.engine.exchange.buffers import Buffers
@@ -19,6 +20,7 @@ from evener.engine.exchange.encoding import (
 from evener.engine.exchange.remote import TAGS_OF_LINK, FarEnd
 from evener.engine.exchange.transport import NO_END, connect
 from evener.engine.executor import no_steps
+from evener.errors import MpiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from evener.engine.exchange.transport import Receiver, Sender
     from evener.engine.executor import Step
     from evener.partition.route import Route
+    from evener.system.world import World
 
     Steps = list[list[Step]]
 
@@ -38,6 +41,10 @@ __all__ = ["ELSEWHERE", "Exchange", "Link"]
 
 # The position of a partition of another rank.
 ELSEWHERE = -1
+
+# The exchange of each world whose verb or whose published array has messages under way. It stays alive,
+# because MPI writes to its buffers.
+_under_way: WeakKeyDictionary[World, Exchange] = WeakKeyDictionary()
 
 
 class Link:
@@ -138,6 +145,7 @@ class Exchange:
         self._first = self._ranks.index(self._rank)
         self._published: PartitionedArray | None = None
         self._turn = 0
+        self._in_verb = False
         # Pending messages to other ranks, for `World.wait`: of verbs, and of the published array.
         self._posts: list[Any] = []
         self._published_posts: list[Any] = []
@@ -175,6 +183,30 @@ class Exchange:
                 lines.settle()
             self._network.world.wait(self._posts)
             self._posts.clear()
+            self._in_verb = False
+            if self._published is None:
+                _under_way.pop(self._network.world, None)
+
+    def _begin(self) -> None:
+        """Begin a verb, after ending the publication of any other exchange, whose messages have our tags.
+
+        Raises
+        ------
+        MpiError
+            If a verb has failed. Ranks that it has not failed on may have sent messages.
+        """
+        if self._network is not None:
+            other = _under_way.get(self._network.world, self)
+            if other is not self:
+                if other._in_verb:
+                    msg = (
+                        "an earlier exchange between ranks has failed, and its messages may still arrive; "
+                        "start the job again"
+                    )
+                    raise MpiError(msg)
+                other.cancel_published()
+            _under_way[self._network.world] = self
+            self._in_verb = True
 
     def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
@@ -192,6 +224,7 @@ class Exchange:
             return unpack_push(link.route, link.inbox, op, link.receive_end.receive(), owned, flags)
 
         self.cancel_published()
+        self._begin()
         links = self._links.pushes
         _expect(links, room)
         _send_in_place(links, array, changed)
@@ -201,11 +234,13 @@ class Exchange:
         """Return the steps that carry owners to their mirrors. A published array is not sent again."""
         links = self._links_of_pull(array, changed)
         published = self._published is array and changed is None
+        if not published:
+            self.cancel_published()
+        self._begin()
         if published:
             self._end_publication()
             sends = no_steps(self._elements)
         else:
-            self.cancel_published()
             sends = self._sends_of_pull(array, changed, self._posts)
         _send_in_place(links, array, changed)
 
@@ -225,16 +260,24 @@ class Exchange:
         the last packets may still be in use. An earlier array that was published but not pulled is dropped.
         """
         self.cancel_published()
+        self._begin()
         self._turn = 1 - self._turn
         self._published = array
         return self._sends_of_pull(array, None, self._published_posts)
 
     def invalidate_if_used(self, args: Sequence[Any]) -> None:
-        """Drop the published array if it is among a kernel's arguments, because the kernel may change it."""
+        """Drop the published array if it is among the arguments of a kernel, which may change it.
+
+        Arguments may overlap on some ranks only, because views may be empty. If there is a published array,
+        this is a collective operation; all ranks must call it.
+        """
         published = self._published
-        if published is not None and any(
-            arg.overlaps(published) for arg in args if isinstance(arg, PartitionedArray)
-        ):
+        if published is None:
+            return
+        used = any(arg.overlaps(published) for arg in args if isinstance(arg, PartitionedArray))
+        if self._network is not None:
+            used = self._network.world.allreduce(used, "max")
+        if used:
             self.cancel_published()
 
     def cancel_published(self) -> None:

@@ -12,26 +12,10 @@ import numpy as np
 from evener.elements import CpuElement
 from evener.errors import DeviceError
 from evener.system.world import current_world
-from fake_elements import ApartElement
+from fake_elements import ApartElement, Copy, Event
 
 # Shared arrays and events by handle.
 _shared = {}
-
-
-class Copy:
-    """A copy that happens when `wait` is called."""
-
-    def __init__(self, source, target):
-        self._arrays = source.view(np.ndarray).view(np.uint8), target.view(np.ndarray).view(np.uint8)
-
-    def wait(self):
-        if self._arrays is not None:
-            np.copyto(self._arrays[1], self._arrays[0])
-            self._arrays = None
-
-
-class Event:
-    recorded = False
 
 
 def _handle():
@@ -64,6 +48,7 @@ class FakeSharing:
 
     def event(self):
         handle, event = _handle(), Event()
+        event.recorded = False
         _shared[handle] = event
         return event, handle
 
@@ -71,10 +56,12 @@ class FakeSharing:
         return _shared[handle]
 
     def record(self, event):
+        event[:] = self._element.record()
         event.recorded = True
 
     def copy(self, source, target):
         assert source.memory == target.memory == self._element.memory
+        self._element.download(source)  # copies to the source have happened
         Copy(source, target).wait()
 
 
@@ -91,25 +78,25 @@ class RankGpu(ApartElement):
         self.bus_id = bus_id
         self.sharing = FakeSharing(self)
 
+    def allocate(self, length, dtype, fill=None, *, exchanged=False):
+        return super().allocate(length, dtype, fill, exchanged=True)
+
     def copy_in(self, source, target):
-        assert self._rounds
         assert not hasattr(source, "memory")
-        return Copy(source, target)
+        return super().copy_in(source, target)
 
     def copy_out(self, source, target):
         assert not hasattr(target, "memory")
-        return Copy(source, target)
+        return super().copy_out(source, target)
 
     def copy_from(self, source, target, memory, after):
         assert self._rounds
         assert after is None or after.recorded
-        return Copy(source, target)
-
-    def wait_for(self, done):
-        done.wait()
+        return self._copy(source.view(target.dtype), target, after)
 
     def wait_for_peer(self, event):
         assert event.recorded
+        super().wait_for_peer(event)
 
     def group_with_ranks(self, world):
         """Do nothing: kernels on a CPU wait for no other element."""

@@ -98,8 +98,7 @@ class Engine(Workspace):
         self.routes = partitioned.routes
         self._network = connect_ranks(self._world, self.elements)
         self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
-        names = [element.name for element in self.elements]
-        self.recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
+        self.recorder = Recorder(algorithm, [e.name for e in self.elements], progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
         # Whether no verb waits for elements, because each orders its own work after that of others.
         self._queued = all(element.deferred for element in self.elements)
@@ -216,12 +215,10 @@ class Engine(Workspace):
             partitions, or is too short to be exchanged.
         """
         check_compute(kernel, reduce, both_counts=count_next_active and count_active)
-        for exchanged in (pull_before, publish):
-            if exchanged is not None:
-                self._check_exchanged(exchanged)
+        for exchanged in [one for one in (pull_before, publish) if one is not None]:
+            self._check_exchanged(exchanged)
         if pull_before is not None and publish is not None and pull_before.overlaps(publish):
-            # No element may change the array before all elements have pulled it.
-            self.pull(pull_before, work_estimate=work_estimate)
+            self.pull(pull_before)  # on all elements, before one of them changes the array
             pull_before = None
         exchanges = pull_before is not None or publish is not None or self._queued
         if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
@@ -266,10 +263,7 @@ class Engine(Workspace):
         self._check_exchanged(array, changed)
         check_push(array, op, changed)
         if self.has_mirrors:
-            sends, receives = self._exchange.push(array, op, changed)
-            self._run(sends, work_estimate)
-            self._run(receives, work_estimate)
-            self._exchange.settle()
+            self._exchange_all(*self._exchange.push(array, op, changed), work_estimate)
 
     def pull(
         self,
@@ -298,10 +292,7 @@ class Engine(Workspace):
         """
         self._check_exchanged(array, changed)
         if self.has_mirrors:
-            sends, receives = self._exchange.pull(array, changed)
-            self._run(sends, work_estimate)
-            self._run(receives, work_estimate)
-            self._exchange.settle()
+            self._exchange_all(*self._exchange.pull(array, changed), work_estimate)
 
     # ---- how they run -----------------------------------------------------------------------------
 
@@ -328,9 +319,8 @@ class Engine(Workspace):
         publish: PartitionedArray | None,
     ) -> list[Any]:
         functions = [element.kernel(kernel) for element in self.elements]
-        for arg in args:
-            if isinstance(arg, PartitionedArray):
-                self._checked_parts(arg.parts)
+        for arg in [one for one in args if isinstance(one, PartitionedArray)]:
+            self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
         if pull_before is not None and self.has_mirrors:
             sends, steps = self._exchange.pull(pull_before, None)
@@ -350,8 +340,7 @@ class Engine(Workspace):
                 own.extend(more)
         self._run(sends, work_estimate)
         results = self._run(steps, work_estimate)
-        if (pull_before is not None or publish is not None) and self.has_mirrors:
-            self._exchange.settle()
+        self._exchange.settle()
         if group is not None:
             try:
                 group.check(results)
@@ -359,6 +348,13 @@ class Engine(Workspace):
                 self._reset_after_error()
                 raise
         return results
+
+    def _exchange_all(
+        self, sends: list[list[Step]], receives: list[list[Step]], estimate: int | None
+    ) -> None:
+        self._run(sends, estimate)
+        self._run(receives, estimate)
+        self._exchange.settle()
 
     def _run(self, steps: list[list[Step]], work_estimate: int | None) -> list[Any]:
         """Run each element's steps, record them, and return the kernels' values."""
@@ -391,8 +387,7 @@ class Engine(Workspace):
     def _reset_after_error(self) -> None:
         """Wait for the work of all elements, because later runs reuse their arrays.
 
-        A new exchange replaces the old one, whose packets may be in transit. A new group of elements replaces
-        the old one, because some elements may have missed a round.
+        A new exchange and a new group replace the old ones, whose packets and rounds may be incomplete.
         """
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left

@@ -34,6 +34,7 @@ __all__ = [
     "room_for_pull",
     "room_for_push",
     "sparse_bytes",
+    "unpack_published",
     "unpack_pull",
     "unpack_push",
 ]
@@ -222,8 +223,8 @@ def room_for_pull(
     *,
     as_bits: bool,
     flagged: bool,
-    published: bool,
     turn: int,
+    published: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """Return arrays of the mirrors' element for any packet of `pack_pull`.
 
@@ -248,7 +249,6 @@ def unpack_pull(
     flags: NDArray[Any] | None,
     *,
     as_bits: bool,
-    published: bool,
 ) -> Bytes:
     """Store a packet in a route's mirrors, on the mirrors' element; return the bytes read in place."""
     element, begin, k = inbox.element, route.begin, len(route)
@@ -261,8 +261,13 @@ def unpack_pull(
     elif flags is not None:
         values, marks = packet.arrays["values"], packet.arrays["flags"]
         element.kernel("message.place_flagged")(values, marks, begin, mirrored, flags)
-    elif published:
-        element.kernel("message.take_values")(packet.arrays["values"], 0, k, 0, mirrored[begin : begin + k])
+    return 0
+
+
+def unpack_published(route: Route, inbox: Buffers, packet: Packet, mirrored: NDArray[Any]) -> int:
+    """Copy a packet of all values from its buffer to a route's mirrors, as `unpack_pull` does."""
+    mirrors = mirrored[route.begin : route.begin + len(route)]
+    inbox.element.kernel("message.take_values")(packet.arrays["values"], 0, len(route), 0, mirrors)
     return 0
 
 

@@ -9,11 +9,13 @@ from weakref import WeakKeyDictionary
 from evener.engine.array import PartitionedArray
 from evener.engine.exchange.buffers import Buffers
 from evener.engine.exchange.encoding import (
+    Encoding,
     pack_in_place,
     pack_pull,
     pack_push,
     room_for_pull,
     room_for_push,
+    unpack_published,
     unpack_pull,
     unpack_push,
 )
@@ -127,6 +129,11 @@ class Exchange:
         The ways to the elements of other ranks. Default: there are no other ranks.
     ranks : sequence of int, optional
         The rank of each partition. Default: this rank.
+
+    Attributes
+    ----------
+    in_verb : bool
+        Whether a verb has begun that `settle` has not ended.
     """
 
     def __init__(
@@ -145,7 +152,7 @@ class Exchange:
         self._first = self._ranks.index(self._rank)
         self._published: PartitionedArray | None = None
         self._turn = 0
-        self._in_verb = False
+        self.in_verb = False
         # Pending messages to other ranks, for `World.wait`: of verbs, and of the published array.
         self._posts: list[Any] = []
         self._published_posts: list[Any] = []
@@ -181,9 +188,10 @@ class Exchange:
         if self._network is not None:
             for lines in self._lines:
                 lines.settle()
-            self._network.world.wait(self._posts)
-            self._posts.clear()
-            self._in_verb = False
+            if self._posts:
+                self._network.world.wait(self._posts)
+                self._posts.clear()
+            self.in_verb = False
             if self._published is None:
                 _under_way.pop(self._network.world, None)
 
@@ -198,7 +206,7 @@ class Exchange:
         if self._network is not None:
             other = _under_way.get(self._network.world, self)
             if other is not self:
-                if other._in_verb:
+                if other.in_verb:
                     msg = (
                         "an earlier exchange between ranks has failed, and its messages may still arrive; "
                         "start the job again"
@@ -206,7 +214,7 @@ class Exchange:
                     raise MpiError(msg)
                 other.cancel_published()
             _under_way[self._network.world] = self
-            self._in_verb = True
+            self.in_verb = True
 
     def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
@@ -246,10 +254,10 @@ class Exchange:
 
         def unpack(link: Link) -> Bytes:
             packet, mirrored = link.receive_end.receive(), array.parts[link.to_partition]
+            if published and packet.encoding is Encoding.DENSE:
+                return unpack_published(link.route, link.inbox, packet, mirrored)
             flags = _part(changed, link.to_partition)
-            return unpack_pull(
-                link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits, published=published
-            )
+            return unpack_pull(link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits)
 
         return sends, self._receives(links, unpack)
 

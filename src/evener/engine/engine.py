@@ -263,7 +263,7 @@ class Engine(Workspace):
         self._check_exchanged(array, changed)
         check_push(array, op, changed)
         if self.has_mirrors:
-            self._exchange_all(*self._exchange.push(array, op, changed), work_estimate)
+            self._run_both(*self._exchange.push(array, op, changed), work_estimate)
 
     def pull(
         self,
@@ -292,7 +292,7 @@ class Engine(Workspace):
         """
         self._check_exchanged(array, changed)
         if self.has_mirrors:
-            self._exchange_all(*self._exchange.pull(array, changed), work_estimate)
+            self._run_both(*self._exchange.pull(array, changed), work_estimate)
 
     # ---- how they run -----------------------------------------------------------------------------
 
@@ -349,9 +349,7 @@ class Engine(Workspace):
                 raise
         return results
 
-    def _exchange_all(
-        self, sends: list[list[Step]], receives: list[list[Step]], estimate: int | None
-    ) -> None:
+    def _run_both(self, sends: list[list[Step]], receives: list[list[Step]], estimate: int | None) -> None:
         self._run(sends, estimate)
         self._run(receives, estimate)
         self._exchange.settle()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from threading import Lock
 
 import numpy as np
 
@@ -36,11 +37,36 @@ class Late:
         return int(self.value)
 
 
+class Copy:
+    """A copy that happens when it must: when `wait` is called first."""
+
+    def __init__(self, source, target, after=()):
+        self._arrays = _bytes_of(source), _bytes_of(target)
+        self._after = after
+        self._lock = Lock()
+
+    def wait(self):
+        with self._lock:
+            if self._arrays is not None:
+                for other in self._after:
+                    other.wait()
+                source, target = self._arrays
+                np.copyto(target, source)
+                self._arrays = None
+
+
+class Event(list):
+    """The copies that have happened when the event occurs."""
+
+    recorded = True
+
+
 class ApartElement(CpuElement):
     """A CPU element that shares its memory only with elements of the same memory number.
 
-    The calling thread drives a deferred element. Kernels of a deferred element return `Late` values. Copies
-    of a deferred element happen when the receiver waits for them; other copies happen at once.
+    The calling thread drives a deferred element. Kernels of a deferred element return `Late` values. Its
+    copies happen as late as on a GPU: before the next work of an element that waits for them, or when the
+    host waits. Copies of other elements happen at once.
     """
 
     def __init__(self, name, memory, *, deferred=False):
@@ -49,6 +75,8 @@ class ApartElement(CpuElement):
         self.deferred = deferred
         self._kernels_on_held = {}
         self._rounds = 0
+        self._copies = []  # that may not have happened
+        self._waited = []  # that happen before later work of this element
         self._plain = CpuElement(name, 1)
 
     def allocate(self, length, dtype, fill=None, *, exchanged=False):
@@ -74,6 +102,7 @@ class ApartElement(CpuElement):
         self._seen(edges)[begin : begin + len(written)] = written
 
     def download(self, array):
+        self._catch_up()
         return self._seen(array).copy()
 
     def begin_round(self):
@@ -82,22 +111,62 @@ class ApartElement(CpuElement):
     def copy_in(self, source, target):
         assert self._rounds
         assert target.memory == self.memory
-        _copy(source, target)
+        _check_exchanged(source, target)
+        return self._copy(source, target)
 
     def copy_out(self, source, target):
         assert source.memory == self.memory
-        copy = partial(_copy, source, target)
-        return copy if self.deferred else copy()
+        _check_exchanged(source, target)
+        self._catch_up()
+        return self._copy(source, target)
+
+    def _copy(self, source, target, after=()):
+        assert (source.dtype, source.shape) == (target.dtype, target.shape)
+        copy = Copy(source, target, after)
+        if not self.deferred:
+            copy.wait()
+            return None
+        self._copies.append(copy)
+        return copy
 
     def wait_for(self, done):
         if done is not None:
-            done()
+            self._waited.append(done)
+        if not self.deferred:
+            self._catch_up()
+
+    def record(self):
+        return Event(self._waited) if self.deferred else None
+
+    def wait_for_peer(self, event):
+        for copy in event or ():
+            copy.wait()
+
+    def run(self, function, *args):
+        self._catch_up()
+        return super().run(function, *args)
+
+    def wait(self):
+        self._waited += self._copies
+        self._copies = []
+        self._catch_up()
+
+    def times(self, marks):
+        self._catch_up()
+        return super().times(marks)
+
+    def _catch_up(self):
+        """Make the copies that this element waits for."""
+        waited, self._waited = self._waited, []
+        for copy in waited:
+            copy.wait()
 
     def kernel(self, name):
         if name not in self._kernels_on_held:
             kernel = super().kernel(name)
 
             def on_own_arrays(*args):
+                self._catch_up()
                 given = [self._seen(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
                 answer = kernel(*given)
                 return Late(answer) if self.deferred and answer is not None else answer
@@ -106,6 +175,7 @@ class ApartElement(CpuElement):
         return self._kernels_on_held[name]
 
     def result(self, value):
+        self._catch_up()
         return value.value if isinstance(value, Late) else value
 
     def _held(self, array):
@@ -131,8 +201,7 @@ class PeerElement(ApartElement):
     def copy_from(self, source, target, memory, after):
         assert self._rounds
         assert (source.memory, target.memory) == (memory, self.memory)
-        assert (source.dtype, source.shape) == (target.dtype, target.shape)
-        return partial(np.copyto, target.view(np.ndarray), source.view(np.ndarray))
+        return self._copy(source, target, after)
 
 
 class ReadingElement(PeerElement):
@@ -148,11 +217,12 @@ class ReadingElement(PeerElement):
         return array.view(np.ndarray)
 
 
-def _copy(source, target):
-    assert (source.dtype, source.shape) == (target.dtype, target.shape)
-    assert source.exchanged
-    assert target.exchanged
-    np.copyto(target.view(np.ndarray), source.view(np.ndarray))
+def _check_exchanged(*arrays):
+    assert all(array.exchanged for array in arrays if isinstance(array, Held))
+
+
+def _bytes_of(array):
+    return array.view(np.ndarray).reshape(-1).view(np.uint8)
 
 
 _KINDS = {

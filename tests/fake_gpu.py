@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from fake_elements import ApartElement
 
 
@@ -26,11 +24,6 @@ class FakeGpu(ApartElement):
 
     def room_after(self, taken):
         return self._room - taken
-
-    def copy_in(self, source, target):
-        np.copyto(target.view(np.ndarray), source.view(np.ndarray))
-
-    copy_out = copy_in
 
 
 class SizedGpu:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from queue import Empty, Queue
+from collections import defaultdict, deque
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -13,28 +12,10 @@ import numpy as np
 from evener.elements import CpuElement
 from evener.errors import DeviceError
 from evener.system.world import current_world
-from fake_elements import ApartElement
+from fake_elements import ApartElement, Copy, Event
 
 # Shared arrays and events by handle.
 _shared = {}
-# Seconds that a fake NCCL waits for another rank.
-_PATIENCE = 20
-
-
-class Copy:
-    """A copy that happens when `wait` is called."""
-
-    def __init__(self, source, target):
-        self._arrays = source.view(np.ndarray).view(np.uint8), target.view(np.ndarray).view(np.uint8)
-
-    def wait(self):
-        if self._arrays is not None:
-            np.copyto(self._arrays[1], self._arrays[0])
-            self._arrays = None
-
-
-class Event:
-    recorded = False
 
 
 def _handle():
@@ -67,6 +48,7 @@ class FakeSharing:
 
     def event(self):
         handle, event = _handle(), Event()
+        event.recorded = False
         _shared[handle] = event
         return event, handle
 
@@ -74,10 +56,12 @@ class FakeSharing:
         return _shared[handle]
 
     def record(self, event):
+        event[:] = self._element.record()
         event.recorded = True
 
     def copy(self, source, target):
         assert source.memory == target.memory == self._element.memory
+        self._element.download(source)  # copies to the source have happened
         Copy(source, target).wait()
 
 
@@ -94,25 +78,25 @@ class RankGpu(ApartElement):
         self.bus_id = bus_id
         self.sharing = FakeSharing(self)
 
+    def allocate(self, length, dtype, fill=None, *, exchanged=False):
+        return super().allocate(length, dtype, fill, exchanged=True)
+
     def copy_in(self, source, target):
-        assert self._rounds
         assert not hasattr(source, "memory")
-        return Copy(source, target)
+        return super().copy_in(source, target)
 
     def copy_out(self, source, target):
         assert not hasattr(target, "memory")
-        return Copy(source, target)
+        return super().copy_out(source, target)
 
     def copy_from(self, source, target, memory, after):
         assert self._rounds
         assert after is None or after.recorded
-        return Copy(source, target)
-
-    def wait_for(self, done):
-        done.wait()
+        return self._copy(source.view(target.dtype), target, after)
 
     def wait_for_peer(self, event):
         assert event.recorded
+        super().wait_for_peer(event)
 
     def group_with_ranks(self, world):
         """Do nothing: kernels on a CPU wait for no other element."""
@@ -142,7 +126,7 @@ class FakeNccl:
 
     def __init__(self):
         self._own = threading.local()
-        self._sent = defaultdict(Queue)
+        self._sent = defaultdict(deque)
         self.lost = False  # whether a connection is lost
         self.NcclCommunicator = self._communicator
 
@@ -154,15 +138,16 @@ class FakeNccl:
 
     def groupEnd(self):  # noqa: N802 - NCCL's name
         calls, self._own.calls = self._own.calls, None
+        world = current_world()
         for name, route, array in calls:
             if name == "send":
-                self._sent[route].put(array.copy())
+                self._sent[route].append(array.copy())
+        world.notify()
         for name, route, array in calls:
             if name == "recv":
-                try:
-                    values = self._sent[route].get(timeout=_PATIENCE)
-                except Empty:
-                    raise self.NcclError(f"nothing was sent from {route[1]} to {route[2]}") from None
+                sent = self._sent[route]
+                world.await_event(lambda sent=sent: bool(sent), f"for NCCL from {route[1]} to {route[2]}")
+                values = sent.popleft()
                 assert values.nbytes == array.nbytes, "a send and its receive differ in length"
                 array[:] = values
 

@@ -66,3 +66,14 @@ def test_a_wrong_number_of_lengths_is_refused():
     engine = Engine(place(["cpu:1"] * 2), "test")
     with pytest.raises(ev.ArgumentError, match="one part for each of 2 partitions, found 1"):
         engine.gather_to_all(engine.array("uint32"), [1])
+
+
+@pytest.mark.parametrize("on", [["peer:0", "peer:1"], ["reads:0", "reads:1"]], ids=",".join)
+def test_later_kernels_do_not_change_what_is_gathered(on):
+    """Copies happen as late as possible, and the elements then change their parts."""
+    engine = Engine(place(on), "test")
+    array = engine.upload([np.full(9, 1 + p, np.uint32) for p in range(len(on))])
+    found = engine.gather_to_all(array, [9] * len(on))
+    engine.compute(ev.Kernel(cpu=lambda part: part.fill(0)), array)
+    for part in engine.download(found):
+        assert part.tolist() == [1] * 9 + [2] * 9

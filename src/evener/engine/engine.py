@@ -98,8 +98,7 @@ class Engine(Workspace):
         self.routes = partitioned.routes
         self._network = connect_ranks(self._world, self.elements)
         self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
-        names = [element.name for element in self.elements]
-        self.recorder = Recorder(algorithm, names, progress, 1 + from_both_ends)
+        self.recorder = Recorder(algorithm, [e.name for e in self.elements], progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
         # Whether no verb waits for elements, because each orders its own work after that of others.
         self._queued = all(element.deferred for element in self.elements)
@@ -124,7 +123,10 @@ class Engine(Workspace):
         return self.recorder.finish()
 
     def write(self, array: PartitionedArray, values: Sequence[NDArray[Any]]) -> None:
-        """Replace the first values of each part of an array by the values of a host array."""
+        """Replace the first values of each part of an array by the values of a host array.
+
+        This is a collective operation; all ranks must call it.
+        """
         self._exchange.invalidate_if_used([array])
         for element, part, own in zip(self.elements, array, self._checked_parts(values), strict=True):
             element.run(part.__setitem__, slice(len(own)), element.upload(own))
@@ -195,11 +197,11 @@ class Engine(Workspace):
             another on the calling thread.
         pull_before : PartitionedArray, optional
             Pulled before the kernel runs, without waiting for other elements in between. The kernel must not
-            change the array's owned values.
+            change the array's owned values, unless the array is also published.
         publish : PartitionedArray, optional
-            An array whose owned values the kernel computes without using its mirrors. Each element sends the
-            values as soon as its kernel is done. The next exchange does not send them again if it pulls this
-            array and no kernel has used the array in between.
+            An array whose owned values the kernel computes. Each element sends the values as soon as its
+            kernel is done. Mirrors do not change before the array is pulled. The next exchange does not send
+            the values again if it pulls this array and no kernel has used the array in between.
 
         Returns
         -------
@@ -214,11 +216,13 @@ class Engine(Workspace):
             partitions, or is too short to be exchanged.
         """
         check_compute(kernel, reduce)
-        for exchanged in (pull_before, publish):
-            if exchanged is not None:
-                self._check_exchanged(exchanged)
+        for exchanged in [one for one in (pull_before, publish) if one is not None]:
+            self._check_exchanged(exchanged)
+        if pull_before is not None and publish is not None and pull_before.overlaps(publish):
+            self.pull(pull_before)  # on all elements, before one of them changes the array
+            pull_before = None
         exchanges = pull_before is not None or publish is not None or self._queued
-        if len(self.elements) == 1 and self.group is None and not (self.routes and exchanges):
+        if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
             self._exchange.invalidate_if_used(args)
             results = [self._compute_single(kernel, args)]
         else:
@@ -261,11 +265,8 @@ class Engine(Workspace):
         """
         self._check_exchanged(array, changed)
         check_push(array, op, changed)
-        if self.routes:
-            sends, receives = self._exchange.push(array, op, changed)
-            self._run(sends, work_estimate)
-            self._run(receives, work_estimate)
-            self._exchange.settle()
+        if self.has_mirrors:
+            self._run_both(*self._exchange.push(array, op, changed), work_estimate)
 
     def pull(
         self,
@@ -293,11 +294,8 @@ class Engine(Workspace):
             mirror.
         """
         self._check_exchanged(array, changed)
-        if self.routes:
-            sends, receives = self._exchange.pull(array, changed)
-            self._run(sends, work_estimate)
-            self._run(receives, work_estimate)
-            self._exchange.settle()
+        if self.has_mirrors:
+            self._run_both(*self._exchange.pull(array, changed), work_estimate)
 
     # ---- how they run -----------------------------------------------------------------------------
 
@@ -324,11 +322,10 @@ class Engine(Workspace):
         publish: PartitionedArray | None,
     ) -> list[Any]:
         functions = [element.kernel(kernel) for element in self.elements]
-        for arg in args:
-            if isinstance(arg, PartitionedArray):
-                self._checked_parts(arg.parts)
+        for arg in [one for one in args if isinstance(one, PartitionedArray)]:
+            self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
-        if pull_before is not None and self.routes:
+        if pull_before is not None and self.has_mirrors:
             sends, steps = self._exchange.pull(pull_before, None)
         self._exchange.invalidate_if_used(args)
         own_args = [
@@ -341,13 +338,12 @@ class Engine(Workspace):
             own_args = [[] for _ in functions]
         for function, own_steps, own in zip(functions, steps, own_args, strict=True):
             own_steps.append(("compute", function, own))
-        if publish is not None and self.routes:
+        if publish is not None and self.has_mirrors:
             for own, more in zip(steps, self._exchange.publish(publish), strict=True):
                 own.extend(more)
         self._run(sends, work_estimate)
         results = self._run(steps, work_estimate)
-        if pull_before is not None and self.routes:
-            self._exchange.settle()
+        self._exchange.settle()
         if group is not None:
             try:
                 group.check(results)
@@ -355,6 +351,11 @@ class Engine(Workspace):
                 self._reset_after_error()
                 raise
         return results
+
+    def _run_both(self, sends: list[list[Step]], receives: list[list[Step]], estimate: int | None) -> None:
+        self._run(sends, estimate)
+        self._run(receives, estimate)
+        self._exchange.settle()
 
     def _run(self, steps: list[list[Step]], work_estimate: int | None) -> list[Any]:
         """Run each element's steps, record them, and return the kernels' values."""
@@ -387,8 +388,7 @@ class Engine(Workspace):
     def _reset_after_error(self) -> None:
         """Wait for the work of all elements, because later runs reuse their arrays.
 
-        A new exchange replaces the old one, whose packets may be in transit. A new group of elements replaces
-        the old one, because some elements may have missed a round.
+        A new exchange and a new group replace the old ones, whose packets and rounds may be incomplete.
         """
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left

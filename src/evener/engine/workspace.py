@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from evener.elements.peers import copy_between
 from evener.engine.array import PartitionedArray
 from evener.engine.layout import layout_of
 from evener.errors import ArgumentError
@@ -297,7 +298,7 @@ class Workspace:
                 own = target[begin : begin + len(part)]
                 begin += len(part)
                 if len(part):
-                    element.wait_for(element.copy_from(part, own, sender.memory, sender.record()))
+                    element.wait_for(copy_between(sender, element, part, own))
         return PartitionedArray(gathered)
 
     # ---- checks ---------------------------------------------------------------------------------

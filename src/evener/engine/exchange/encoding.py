@@ -34,6 +34,7 @@ __all__ = [
     "room_for_pull",
     "room_for_push",
     "sparse_bytes",
+    "unpack_published",
     "unpack_pull",
     "unpack_push",
 ]
@@ -216,17 +217,27 @@ def pack_pull(
 
 
 def room_for_pull(
-    route: Route, inbox: Buffers, mirrored: NDArray[Any], *, as_bits: bool, flagged: bool, turn: int
+    route: Route,
+    inbox: Buffers,
+    mirrored: NDArray[Any],
+    *,
+    as_bits: bool,
+    flagged: bool,
+    turn: int,
+    published: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """Return arrays of the mirrors' element for any packet of `pack_pull`.
 
     Values without flags go to the mirrors directly, so nothing may use the mirrors before `unpack_pull`.
+    Published values may arrive long before the pull, so they have a buffer.
     """
     k = len(route)
     if as_bits:
         return {"flags": inbox.bitmap(f"flags {turn}", k)}
     if flagged:
         return _room_for_changes(inbox, turn, k, mirrored.dtype)
+    if published:
+        return {"values": inbox.array(f"values {turn}", k, mirrored.dtype)}
     return {"values": mirrored[route.begin : route.begin + k]}
 
 
@@ -250,6 +261,13 @@ def unpack_pull(
     elif flags is not None:
         values, marks = packet.arrays["values"], packet.arrays["flags"]
         element.kernel("message.place_flagged")(values, marks, begin, mirrored, flags)
+    return 0
+
+
+def unpack_published(route: Route, inbox: Buffers, packet: Packet, mirrored: NDArray[Any]) -> int:
+    """Copy a packet of all values from its buffer to a route's mirrors, as `unpack_pull` does."""
+    mirrors = mirrored[route.begin : route.begin + len(route)]
+    inbox.element.kernel("message.take_values")(packet.arrays["values"], 0, len(route), 0, mirrors)
     return 0
 
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 from evener.engine.array import PartitionedArray
 from evener.engine.exchange.buffers import Buffers
 from evener.engine.exchange.encoding import (
+    Encoding,
     pack_in_place,
     pack_pull,
     pack_push,
     room_for_pull,
     room_for_push,
+    unpack_published,
     unpack_pull,
     unpack_push,
 )
 from evener.engine.exchange.remote import TAGS_OF_LINK, FarEnd
 from evener.engine.exchange.transport import NO_END, connect
 from evener.engine.executor import no_steps
+from evener.errors import MpiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from evener.engine.exchange.transport import Receiver, Sender
     from evener.engine.executor import Step
     from evener.partition.route import Route
+    from evener.system.world import World
 
     Steps = list[list[Step]]
 
@@ -38,6 +43,10 @@ __all__ = ["ELSEWHERE", "Exchange", "Link"]
 
 # The position of a partition of another rank.
 ELSEWHERE = -1
+
+# The exchange of each world whose verb or whose published array has messages under way. It stays alive,
+# because MPI writes to its buffers.
+_under_way: WeakKeyDictionary[World, Exchange] = WeakKeyDictionary()
 
 
 class Link:
@@ -120,6 +129,11 @@ class Exchange:
         The ways to the elements of other ranks. Default: there are no other ranks.
     ranks : sequence of int, optional
         The rank of each partition. Default: this rank.
+
+    Attributes
+    ----------
+    in_verb : bool
+        Whether a verb has begun that `settle` has not ended.
     """
 
     def __init__(
@@ -138,11 +152,12 @@ class Exchange:
         self._first = self._ranks.index(self._rank)
         self._published: PartitionedArray | None = None
         self._turn = 0
-        # Pending messages to other ranks, for `World.wait`; those of published arrays by turn.
+        self.in_verb = False
+        # Pending messages to other ranks, for `World.wait`: of verbs, and of the published array.
         self._posts: list[Any] = []
+        self._published_posts: list[Any] = []
         # How to reach other ranks, by the number of the link.
         self._lines = [] if network is None else [network.lines() for _ in _Links._fields]
-        self._published_posts: tuple[list[Any], list[Any]] = ([], [])
 
     @cached_property
     def _links(self) -> _Links:
@@ -169,14 +184,37 @@ class Exchange:
         return Link(route, here[0], here[1], outbox, inbox, complete=complete, far=far)
 
     def settle(self) -> None:
-        """Wait until arrays that were sent to other ranks may change, except those of the last `publish`."""
+        """Wait until arrays that were sent to other ranks may change, except the published array."""
         if self._network is not None:
             for lines in self._lines:
                 lines.settle()
-            before = self._published_posts[1 - self._turn]
-            self._network.world.wait(self._posts + before)
-            self._posts.clear()
-            before.clear()
+            if self._posts:
+                self._network.world.wait(self._posts)
+                self._posts.clear()
+            self.in_verb = False
+            if self._published is None:
+                _under_way.pop(self._network.world, None)
+
+    def _begin(self) -> None:
+        """Begin a verb, after ending the publication of any other exchange, whose messages have our tags.
+
+        Raises
+        ------
+        MpiError
+            If a verb has failed. Ranks that it has not failed on may have sent messages.
+        """
+        if self._network is not None:
+            other = _under_way.get(self._network.world, self)
+            if other is not self:
+                if other.in_verb:
+                    msg = (
+                        "an earlier exchange between ranks has failed, and its messages may still arrive; "
+                        "start the job again"
+                    )
+                    raise MpiError(msg)
+                other.cancel_published()
+            _under_way[self._network.world] = self
+            self.in_verb = True
 
     def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
@@ -194,6 +232,7 @@ class Exchange:
             return unpack_push(link.route, link.inbox, op, link.receive_end.receive(), owned, flags)
 
         self.cancel_published()
+        self._begin()
         links = self._links.pushes
         _expect(links, room)
         _send_in_place(links, array, changed)
@@ -202,16 +241,21 @@ class Exchange:
     def pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry owners to their mirrors. A published array is not sent again."""
         links = self._links_of_pull(array, changed)
-        if self._published is array and changed is None:
-            self._published = None
+        published = self._published is array and changed is None
+        if not published:
+            self.cancel_published()
+        self._begin()
+        if published:
+            self._end_publication()
             sends = no_steps(self._elements)
         else:
-            self.cancel_published()
             sends = self._sends_of_pull(array, changed, self._posts)
         _send_in_place(links, array, changed)
 
         def unpack(link: Link) -> Bytes:
             packet, mirrored = link.receive_end.receive(), array.parts[link.to_partition]
+            if published and packet.encoding is Encoding.DENSE:
+                return unpack_published(link.route, link.inbox, packet, mirrored)
             flags = _part(changed, link.to_partition)
             return unpack_pull(link.route, link.inbox, packet, mirrored, flags, as_bits=array.bits)
 
@@ -220,35 +264,43 @@ class Exchange:
     def publish(self, array: PartitionedArray) -> Steps:
         """Return the send steps of a pull. Each element may take its steps at any time.
 
-        Nothing may use the mirrors before the pull. Packets alternate between two sets of buffers, because
+        The mirrors do not change before the pull. Packets alternate between two sets of buffers, because
         the last packets may still be in use. An earlier array that was published but not pulled is dropped.
         """
         self.cancel_published()
+        self._begin()
         self._turn = 1 - self._turn
         self._published = array
-        return self._sends_of_pull(array, None, self._published_posts[self._turn])
+        return self._sends_of_pull(array, None, self._published_posts)
 
     def invalidate_if_used(self, args: Sequence[Any]) -> None:
-        """Drop the published array if it is among a kernel's arguments, because the kernel may change it."""
+        """Drop the published array if it is among the arguments of a kernel, which may change it.
+
+        Arguments may overlap on some ranks only, because views may be empty. If there is a published array,
+        this is a collective operation; all ranks must call it.
+        """
         published = self._published
-        if published is not None and any(
-            arg.overlaps(published) for arg in args if isinstance(arg, PartitionedArray)
-        ):
+        if published is None:
+            return
+        used = any(arg.overlaps(published) for arg in args if isinstance(arg, PartitionedArray))
+        if self._network is not None:
+            used = self._network.world.allreduce(used, "max")
+        if used:
             self.cancel_published()
 
     def cancel_published(self) -> None:
-        """Drop the published array.
-
-        Copies of the array may still write to mirrors. A CPU waits for them; a GPU orders later work after
-        them.
-        """
+        """Drop the published array, after waiting until it may change."""
         if self._published is not None:
             for link in self._links_of_pull(self._published, None):
                 link.receive_end.discard()
-            self._published = None
-            self._posts += self._published_posts[self._turn]
-            self._published_posts[self._turn].clear()
+            self._end_publication()
             self.settle()
+
+    def _end_publication(self) -> None:
+        """Let `settle` wait for the messages of the published array."""
+        self._published = None
+        self._posts += self._published_posts
+        self._published_posts = []
 
     def _links_of_pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> list[Link]:
         complete = changed is None and not array.bits
@@ -257,13 +309,14 @@ class Exchange:
     def _sends_of_pull(
         self, array: PartitionedArray, changed: PartitionedArray | None, posts: list[Any]
     ) -> Steps:
-        turn, as_bits = self._turn, array.bits
+        turn, as_bits, published = self._turn, array.bits, self._published is array
 
         def room(link: Link) -> dict[str, NDArray[Any]]:
             mirrored, flagged = array.parts[link.to_partition], changed is not None
             return room_for_pull(
-                link.route, link.inbox, mirrored, as_bits=as_bits, flagged=flagged, turn=turn
-            )
+                link.route, link.inbox, mirrored, as_bits=as_bits, flagged=flagged, published=published,
+                turn=turn,
+            )  # fmt: skip
 
         def pack(link: Link) -> Packet:
             owned, flags = array.parts[link.from_partition], _part(changed, link.from_partition)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.elements.peers import copy_between
 from evener.programs.mapreduce.records import Run
 from evener.system.memory import require_for_run
 
@@ -151,7 +152,7 @@ def _moved(element: Element, sender: Element | None, part: Part) -> Part:
     moved = []
     for array in part:
         target = element.allocate(len(array), array.dtype, exchanged=True)
-        element.wait_for(element.copy_from(array, target, sender.memory, sender.record()))
+        element.wait_for(copy_between(sender, element, array, target))
         moved.append(target)
     return moved
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from evener.elements.peers import copy_between
 from evener.kernels.kernel import Kernel, LinkedFile
 from evener.programs.steps import is_constant, owned_values
 
@@ -166,8 +167,7 @@ class _Gpu:
     def copy_from(self, sender: _Gpu, source: Any) -> Any:
         """Return a copy of an array of another GPU."""
         target = self.element.allocate(len(source), source.dtype, exchanged=True)
-        copied = self.element.copy_from(source, target, sender.element.memory, sender.element.record())
-        self.element.wait_for(copied)
+        self.element.wait_for(copy_between(sender.element, self.element, source, target))
         return target
 
     def merge(self, received: list[tuple[Any, Any]], combined: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evener.elements.peers import copy_between
 from evener.engine.exchange.transport import Channel, CopyingReceiver, CopyingSender, Transport
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ def _joins(sender: Element, receiver: Element) -> bool:
 
 def _connect(sender: Element, receiver: Element) -> tuple[CopyingSender, CopyingReceiver]:
     def copy(source: Any, target: Any) -> Any:
-        copied = receiver.copy_from(source, target, sender.memory, sender.record())
-        sender.wait_for(copied)  # later kernels may change the source
-        return copied
+        return copy_between(sender, receiver, source, target)
 
     channel = Channel(copy)
     return CopyingSender(channel), CopyingReceiver(channel, receiver)

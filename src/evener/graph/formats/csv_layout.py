@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +11,8 @@ from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places
 from evener.graph.formats.csv_records import Field, Head, Record
 from evener.graph.formats.edgelist_names import warn_unread_weights
+from evener.graph.unread_columns import Column
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,6 @@ __all__ = [
     "types_of",
 ]
 
-_log = logging.getLogger("evener")
 _INTEGER = re.compile(rb"[-+]?\d+")
 # Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
@@ -88,9 +88,10 @@ def shape_of(head: Head, options: ReadOptions, path: Path) -> Shape:
     if bare and options.columns is None:
         places = _places_without_names(head, options, path)
     else:
-        places = choose_places(names[:fields], options, path)
+        columns = [Column(name, _holds_numbers(head, place)) for place, name in enumerate(names[:fields])]
+        places = choose_places(columns, options, path)
     if options.directed is None and _are_undirected(names, row):
-        _log.warning(
+        log.warning(
             "%s: the edges are directed, but the column Type says Undirected; give directed=False", path
         )
     return Shape(head, heading, names, fields, places)
@@ -111,6 +112,12 @@ def _is_integer(field: Field) -> bool:
 
 def _is_number(field: Field) -> bool:
     return not field.quoted and _NUMBER.fullmatch(field.text) is not None
+
+
+def _holds_numbers(head: Head, place: int) -> bool:
+    """Return whether one of the first records has a number in a column."""
+    rows = (record.fields for record in head.records[1:])
+    return any(_NUMBER.fullmatch(row[place].text.replace(b",", b".")) for row in rows if place < len(row))
 
 
 def _is_weight(field: Field, delimiter: bytes) -> bool:

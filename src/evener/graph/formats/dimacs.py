@@ -68,10 +68,8 @@ def read_heading(source: Source, /) -> Heading:
 
 def _problem(text: Text) -> tuple[int, int, set[bytes], int]:
     """Return the vertices, the arcs, the comments before the problem line, and its line number."""
-    comments = set()
-    while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"c")):
-        comments.add(line.strip())
-        text.skip()
+    comments = {line.strip() for line in text.ignored(b"c", kept=b"c Un")}
+    line = text.peek()
     problem = re.fullmatch(rb"p\s+\S+\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
     if problem is None:
         found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))

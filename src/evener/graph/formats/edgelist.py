@@ -9,7 +9,6 @@ vertices without edges, and for the types of weights and ids.
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist_heading import EdgeListHeading, cast_weights, read_comments
+from evener.graph.formats.edgelist_heading import COMMENTS, EdgeListHeading, cast_weights, read_comments
 from evener.graph.formats.edgelist_names import (
     NAMES,
     WEIGHT,
@@ -62,12 +61,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "read_numbers", "refuse_columns"]
 
-COMMENTS = b"#%"
-
 # Smallest accepted fraction of the edge count in the comment; published files may lack a few edges.
 _MIN_EDGE_SHARE = 0.99
 
-_log = logging.getLogger("evener")
 # Commas within numbers: between thousands in the first field, or as decimal point in the third.
 _COMMAS = re.compile(rb"\s*([1-9]\d{0,2}(,\d{3})+[ \t]+\d|\d+[ \t]+\d+[ \t]+[-+]?\d+,\d+\s*$)")
 # Numbers with leading zeros, such as postal codes, are names.

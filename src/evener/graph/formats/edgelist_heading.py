@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.text_stream import Text
 
-__all__ = ["EdgeListHeading", "cast_weights", "read_comments"]
+__all__ = ["COMMENTS", "EdgeListHeading", "cast_weights", "read_comments"]
 
+COMMENTS = b"#%"
+# The begin of the comments of `write` after lists of ids.
+_OWN = b"# W"
 # Bytes of comments between two checks of the memory, and bytes of memory per byte of listed ids.
 _CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
@@ -59,18 +62,18 @@ class EdgeListHeading:
 
 def read_comments(text: Text) -> EdgeListHeading:
     """Return the properties in the comments, and skip them."""
-    heading, checked = EdgeListHeading(), text.offset
-    while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
+    heading, checked = EdgeListHeading(), 0
+    for line in text.ignored(COMMENTS, kept=_OWN):
         if line.lower().startswith(b"%%matrixmarket"):
             msg = "expected an edge list, found a Matrix Market file; give format='mtx'"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
+            raise FormatError(msg, path=text.source.path, line=text.line)
         heading.parse_comment(line.decode("utf-8", "replace").strip())
         if heading.weights not in (None, *_TYPES):
             msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        text.skip()
-        if text.offset - checked > _CHECK_BYTES:
-            checked = text.offset
+            raise FormatError(msg, path=text.source.path, line=text.line)
+        checked += len(line)
+        if checked > _CHECK_BYTES:
+            checked = 0
             memory.require(_LISTED_BYTES * _CHECK_BYTES, f"the ids in the comments of {text.source.path}")
     return heading
 

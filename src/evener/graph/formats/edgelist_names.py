@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from evener.graph.formats.edgelist_heading import cast_weights
 from evener.graph.formats.edges import Edges
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
 from evener.graph.formats.name_lines import NUMBER, is_header_row
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,27 +46,25 @@ _BRACKET = re.compile(r"\([^)]*|\[[^]]*|\{[^}]*")
 _ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
 _MAX_EXACT = 2.0**53
 
-_log = logging.getLogger("evener")
-
 
 def warn_words_as_column_names(path: Path, head: list[str], below: list[str]) -> None:
     """Warn that the first line of a list of names is a heading, if it may be an edge as well."""
     if [word.lower() for word in head] in _WORDS and not all(map(NUMBER.fullmatch, below)):
         msg = "%s: the first line, %r, is read as column names; to read it as an edge, begin the file with %r"
-        _log.warning(msg, path, " ".join(head), "# Ids: strings")
+        log.warning(msg, path, " ".join(head), "# Ids: strings")
 
 
 def warn_leading_zero(path: str | Path | None, line: int | None = None) -> None:
     """Warn that an id with leading zeros makes all ids strings."""
     where = path if line is None else f"{path}, line {line}"
     msg = "%s: all ids are strings, because an id has leading zeros; remove the zeros to read integers"
-    _log.warning(msg, where)
+    log.warning(msg, where)
 
 
 def warn_unread_weights(path: Path, third: bytes) -> None:
     """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
     value = shorten(third.decode("utf-8", "replace"), 60)
-    _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
+    log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
 def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:

@@ -149,10 +149,8 @@ def _check_negatives(weights: NDArray[Any], path: Path) -> None:
 
 def _sizes(text: Text) -> tuple[int, int, int, bool]:
     """Return the sizes, the line of the sizes, and whether entries that repeat are parallel edges."""
-    parallel = False
-    while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"%")):
-        parallel |= line.rstrip() == _PARALLEL
-        text.skip()
+    parallel = _PARALLEL in {line.rstrip() for line in text.ignored(b"%", kept=_PARALLEL)}
+    line = text.peek()
     where = text.line + 1
     sizes = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
     if sizes is None:

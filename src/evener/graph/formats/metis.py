@@ -79,8 +79,9 @@ def read_heading(source: Source, /) -> Heading:
 
 def _heading(text: Text) -> tuple[int, int, int, bool, int]:
     """Return (vertices, edges, numbers before the neighbours, true for edge weights, line number)."""
-    while (line := text.peek()) is not None and (not line.strip() or line.lstrip().startswith(b"%")):
-        text.skip()
+    for _ in text.ignored(b"%"):
+        pass
+    line = text.peek()
     words = (line or b"").split()
     valid = 2 <= len(words) <= 4 and all(re.fullmatch(rb"\d{1,18}", w) for w in words)
     if not valid or (len(words) > 2 and not re.fullmatch(rb"[01]{1,3}", words[2])):

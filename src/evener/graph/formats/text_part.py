@@ -137,9 +137,7 @@ def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int
     error: EvenerError | None = None
     try:
         with open_text(source, turn=(world.rank, world.size)) as text:
-            for _ in range(line):
-                text.peek()  # continues in the next chunk at the end of a chunk
-                text.skip()
+            text.skip_lines(line)
             edges = lines.parse(text, grammar)
             last, cut = text.line, text.cut
     except EvenerError as own:

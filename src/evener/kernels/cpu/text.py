@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from evener.kernels.cpu.jit import CACHE, inline_step, parallel
+from evener.kernels.cpu.jit import CACHE, inline_step, parallel, serial
 
 __all__ = [
     "KEPT_BYTES",
@@ -30,6 +30,7 @@ __all__ = [
     "WRONG_FIELDS",
     "count_lines",
     "parse",
+    "skip_ignored",
 ]
 
 # Errors of a line.
@@ -234,6 +235,26 @@ def _count_newlines(text, start, stop):
     for at in range(start, stop):
         total += np.uint64(text[at] == _NEWLINE)
     return total
+
+
+@serial
+def skip_ignored(text, at, stop, comments):
+    """Return the begin of the first line that is no comment and not empty, and the lines before it.
+
+    Without such a line, return `stop`. `comments` uint8[256] marks the bytes that begin a comment line.
+    """
+    lines = np.int64(0)
+    while at < stop:
+        begin = at
+        at = _skip_blanks(text, at)
+        if text[at] != _NEWLINE:
+            if not comments[text[at]]:
+                return begin, lines
+            while text[at] != _NEWLINE:
+                at += _ONE
+        at += _ONE
+        lines += 1
+    return at, lines
 
 
 @parallel

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from evener.results.report.draw import bar, group, key, picture, rule, table, ticks, words
 from evener.results.report.style import ACTIVITIES
 from evener.results.report.units import seconds_text, share_text
+from evener.system.html import escape
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:

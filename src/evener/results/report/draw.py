@@ -7,10 +7,10 @@ so text has the same size on any screen.
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
 from evener.results.report.style import ACTIVITIES
+from evener.system.html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

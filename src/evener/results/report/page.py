@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from evener.partition.distributed.graph import DistributedGraph
@@ -12,6 +11,7 @@ from evener.results.report.explain import bottleneck, headline, shares_sentence
 from evener.results.report.gantt import gantt
 from evener.results.report.sections import energy_table, facts, parameters, phases, placement, prediction
 from evener.results.report.style import POLICY, SCRIPT, STYLE
+from evener.system.html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

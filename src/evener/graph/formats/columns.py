@@ -128,7 +128,9 @@ def _check_unique(name: str, names: list[str], path: Path) -> None:
         raise FormatError(msg, path=path)
 
 
-def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, first_row: int = 0) -> Edges:
+def edges_from_table(
+    table: Any, path: Path, *, line_of: Callable[[int], int] | None = None, first_row: int = 0
+) -> Edges:
     """Return the edges of a table with two or three columns.
 
     Parameters
@@ -137,8 +139,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
         Tails, heads and, in a third column, weights.
     path : Path
         Path of the file, for messages.
-    first_line : int, optional
-        Line number of the first row, if rows are lines.
+    line_of : callable, optional
+        Returns the line number of a row of a text.
     first_row : int, default 0
         Rows of the file before the table, for messages.
 
@@ -150,7 +152,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     import pyarrow as pa
 
     names = table.column_names
-    error = partial(_error_at, path, first_line, first_row)
+    error = partial(_error_at, path, line_of, first_row)
     columns = [_decode(*column, error) for column in zip(table.columns, names, strict=True)]
     ends = [_integers_if_whole(column) for column in columns[:2]]
     strings = [_is_string_dictionary(end) or _is_string(end.type) for end in ends]
@@ -165,24 +167,24 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     metadata = read_metadata(table.schema)
     if all(strings):
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
-        (src, dst, _), ids = number_strings([*ends, extra], path)
+        (src, dst, _), ids = number_strings([*ends, extra], path, line_of)
         return Edges(src, dst, weights, metadata.get("directed"), ids=ids)
     memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
-    remedy = "; make all ids strings" + (", in quotes" if first_line else "")
+    remedy = "; make all ids strings" + (", in quotes" if line_of else "")
     src, dst = (_integer_ids(*end, error, remedy) for end in zip(ends, names, strict=False))
-    edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"))
+    edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"), line_of=line_of)
     if metadata.get("isolated"):
         add_isolated(edges, parse_isolated_ids(metadata["isolated"], path))
     return edges
 
 
 def _error_at(
-    path: Path, first_line: int | None, first_row: int, msg: str, row: int, remedy: str = ""
+    path: Path, line_of: Callable[[int], int] | None, first_row: int, msg: str, row: int, remedy: str = ""
 ) -> FormatError:
     """Return the error for a row of a table."""
-    if first_line is None:
+    if line_of is None:
         return FormatError(f"{msg} in row {first_row + row + 1}{remedy}", path=path)
-    return FormatError(msg + remedy, path=path, line=first_line + first_row + row)
+    return FormatError(msg + remedy, path=path, line=line_of(row))
 
 
 def _decode(column: Any, name: str, error: _ErrorAt) -> Any:

@@ -11,7 +11,7 @@ from evener.graph.formats.integer_weights import first_not_representable
 from evener.system import memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from evener.graph.formats.text_stream import Text
@@ -78,12 +78,16 @@ def read_comments(text: Text) -> EdgeListHeading:
     return heading
 
 
-def cast_weights(weights: Any, heading: EdgeListHeading, path: Path, where: Sequence[int] | None) -> Any:
-    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them."""
+def cast_weights(
+    weights: Any, heading: EdgeListHeading, path: Path, line_of: Callable[[int], int] | None
+) -> Any:
+    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them.
+
+    `line_of` returns the line number of an edge, from its row.
+    """
     if heading.weights is None:
         return weights
     if (wrong := first_not_representable(weights, heading.weights)) is not None:
-        edge = f" for edge {wrong + 1}" if where is None else ""
-        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}{edge}; correct one"
-        raise FormatError(msg, path=path, line=None if where is None else int(where[wrong]))
+        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}; correct one"
+        raise FormatError(msg, path=path, line=None if line_of is None else line_of(wrong))
     return weights.astype(heading.weights)

@@ -72,9 +72,9 @@ def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
     return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
 
 
-def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading, head: list[str]) -> None:
+def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading) -> None:
     """Raise `FormatError` if the first line of a list of names is no edge."""
-    msg = ""
+    head, msg = fields.first, ""
     if has_column_names(fields, heading):
         if any(map(NUMBER.fullmatch, head[:2])):
             found = " ".join(head[:2])
@@ -92,22 +92,22 @@ def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading, head
 
 
 def edges_of_names(
-    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, head: list[str], *,
-    begins: bool = True,
-) -> Edges:  # fmt: skip
+    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, *, begins: bool = True
+) -> Edges:
     """Return the edges of a list with string ids, or with integer ids that have a point.
 
-    `head` has the fields of the first line of the file, which is in `fields` if `begins` is true.
+    The first line of the file is in `fields` if `begins` is true.
     """
     import pyarrow as pa
 
     columns, line = fields.columns, fields.line
     ends, count = columns[:2], len(columns)
     if begins:
-        _check_first_line(fields, source.path, heading, head)
+        _check_first_line(fields, source.path, heading)
     weights = None
-    third = head[2].encode() if len(head) > 2 else b""
-    if begins and third and options.weighted is None and not WEIGHT.match(third):
+    head, third = fields.first, fields.third.encode()
+    several = any(head[2:])
+    if begins and several and options.weighted is None and not WEIGHT.match(third):
         warn_unread_weights(source.path, third)
     if options.weighted or (options.weighted is None and WEIGHT.match(third)):
         if count < 3:
@@ -115,12 +115,12 @@ def edges_of_names(
         weights = _parse_weights(columns[2], line, source.path, heading)
     if not heading.strings and head and all(_DECIMAL.fullmatch(end.encode()) for end in head[:2]):
         src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
-        edges = Edges(src, dst, weights, heading.directed, heading.n)
+        edges = Edges(src, dst, weights, heading.directed, heading.n, line_of=lambda row: int(line[row]))
         if heading.isolated:
             add_isolated(edges, parse_isolated_ids(heading.isolated, source.path))
         return edges
     extra = pa.chunked_array([heading.isolated], pa.string())
-    (src, dst, _), ids = number_strings([*ends, extra], source.path)
+    (src, dst, _), ids = number_strings([*ends, extra], source.path, lambda row: int(line[row]))
     return Edges(src, dst, weights, heading.directed, ids=ids)
 
 
@@ -156,11 +156,11 @@ def _parse_weights(column: Any, line: Any, path: Path, heading: EdgeListHeading)
         wrong = _first_mismatch(column, f"^(?i:{NUMBER.pattern})$")
         found = f"found {column[wrong].as_py()!r}" if wrong >= 0 else first_clause(error)
         msg = f"expected a weight as third field, {found}; correct it, or read with weighted=False"
-        raise FormatError(msg, path=path, line=int(line[wrong]) if wrong >= 0 else None) from error
+        raise FormatError(msg, path=path, line=int(line[wrong]) if wrong >= 0 else None) from None
     if len(infinite := np.flatnonzero(~np.isfinite(weights))):
         msg = f"expected a weight, a finite number, as third field, found {weights[infinite[0]]}"
         raise FormatError(msg, path=path, line=int(line[infinite[0]]))
     if heading.weights is not None and "int" in heading.weights and (np.abs(weights) >= 2**53).any():
         with contextlib.suppress(pa.ArrowInvalid):  # parse again without rounding to floats
             weights = column.cast(heading.weights).to_numpy()
-    return cast_weights(weights, heading, path, line)
+    return cast_weights(weights, heading, path, lambda row: int(line[row]))

@@ -23,6 +23,8 @@ COMMENTS = b"#%"
 _OWN = b"# W"
 # Bytes of comments between two checks of the memory, and bytes of memory per byte of listed ids.
 _CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
+# A number of vertices or edges, perhaps with commas between thousands.
+_COUNT = r"(\d{1,18}|\d{1,3}(?:,\d{3})+)(?![\d,]*\d)"
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
 
 
@@ -46,10 +48,10 @@ class EdgeListHeading:
         elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
             self.directed = word[1] != "sym"
             self.bipartite = word[1] == "bip"
-        if count := re.search(r"\bNodes:\s*(\d{1,18})\b", line):
-            self.vertices = int(count[1])
-        if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
-            self.edges = int(count[1])
+        if count := re.search(rf"\bNodes:\s*{_COUNT}", line):
+            self.vertices = int(count[1].replace(",", ""))
+        if count := re.search(rf"\bEdges:\s*{_COUNT}", line):
+            self.edges = int(count[1].replace(",", ""))
         if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
             self.n = int(span[1]) + 1
         if line == "# Ids: strings":
@@ -64,7 +66,7 @@ def read_comments(text: Text) -> EdgeListHeading:
     """Return the properties in the comments, and skip them."""
     heading, checked = EdgeListHeading(), 0
     for line in text.ignored(COMMENTS, kept=_OWN):
-        if line.lower().startswith(b"%%matrixmarket"):
+        if line.lower().lstrip(b"% \t").startswith(b"matrixmarket"):
             msg = "expected an edge list, found a Matrix Market file; give format='mtx'"
             raise FormatError(msg, path=text.source.path, line=text.line)
         heading.parse_comment(line.decode("utf-8", "replace").strip())

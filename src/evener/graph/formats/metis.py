@@ -103,7 +103,7 @@ def _rows(
     import pyarrow.compute as pc
 
     path = text.source.path
-    is_row = ~pc.starts_with(lines, "%").to_numpy(zero_copy_only=False)
+    is_row = ~pc.starts_with(pc.ascii_ltrim_whitespace(lines), "%").to_numpy(zero_copy_only=False)
     number = text.line + 1 + np.flatnonzero(is_row)
     text.line += len(lines)
     rows = pc.ascii_trim_whitespace(lines.filter(pa.array(is_row)))

@@ -24,6 +24,7 @@ _MAX_INT64 = np.iinfo(np.int64).max
 # A value that no digit has, so that ids may have leading zeros.
 _NO_DIGIT = 10
 _ONE_WORD = re.compile(rb" *[^ \t,\r\n]+ *\r?")
+_ORDINALS = {3: "third", 4: "fourth", 5: "fifth"}
 _BETWEEN = re.compile(rb"[ \t]*,[ \t]*|[ \t]+")
 
 
@@ -44,7 +45,9 @@ class Grammar(NamedTuple):
         Byte that separates the fields, also empty ones, of which a line may lack the last ones. If empty,
         blanks or a comma separate the fields.
     weighted : bool
-        True if the third field is the weight.
+        True if a field is the weight.
+    between : int
+        Number of fields between the head and the weight.
     prefix : bytes
         Byte that begins the line of each edge, or empty.
     min_id, max_id : int
@@ -53,17 +56,21 @@ class Grammar(NamedTuple):
         Advice for an id that is no integer from 0 to 2^63 - 1.
     zeros : bool
         True if an id may have leading zeros, as in 007.
+    origin : str
+        What states the number of fields.
     """
 
     comments: bytes
     fields: int
     weighted: bool = False
+    between: int = 0
     prefix: bytes = b""
     mark: bytes = b""
     min_id: int = 0
     max_id: int | None = None
     remedy: str = ""
     zeros: bool = True
+    origin: str = "as in the first line"
 
 
 def fields_of(line: bytes, mark: bytes | None = None) -> list[bytes]:
@@ -163,6 +170,7 @@ class _Rows:
             np.uint8(ord(self._grammar.prefix or b"\0")),
             np.uint8(ord(self._grammar.mark or b"\0")),
             self._grammar.fields,
+            self._grammar.between,
             np.uint64(self._grammar.min_id),
             np.uint64(self._max_id),
             np.uint64(_NO_DIGIT if self._grammar.zeros else 0),
@@ -283,6 +291,8 @@ class _Rows:
         end = chunk.bytes.index(b"\n", start)
         line_bytes = bytes(memoryview(chunk.bytes)[start:end])
         grammar = self._grammar
+        place = 3 + grammar.between
+        ordinal = _ORDINALS.get(place, f"{place}th")
         blanks = " \r" if grammar.mark else None
         line_text = repr(line_bytes[:60].decode("utf-8", "replace").strip(blanks))
         max_id = _MAX_INT64 if grammar.max_id is None else grammar.max_id
@@ -292,8 +302,8 @@ class _Rows:
             kernel.TOO_SMALL: f"a vertex id {id_range}, found a smaller id:",
             kernel.TOO_LARGE: f"a vertex id {id_range}, found a larger id:",
             kernel.NOT_INTEGER: f"two integer vertex ids {id_range}, found",
-            kernel.NOT_NUMBER: "a weight, a finite number, as third field, found",
-            kernel.WRONG_FIELDS: f"{grammar.fields} fields, as in the first line, found",
+            kernel.NOT_NUMBER: f"a weight, a finite number, as {ordinal} field, found",
+            kernel.WRONG_FIELDS: f"{grammar.fields} fields, {grammar.origin}, found",
             kernel.LEADING_ZERO: "vertex ids without leading zeros, found",
             kernel.EMPTY: "a tail and a head, found an empty field in",
             kernel.NO_PREFIX: f"a line that begins with {grammar.prefix.decode()!r}, found",
@@ -306,7 +316,7 @@ class _Rows:
         if name and grammar.remedy:
             msg += f"; {grammar.remedy}"
         if kind == kernel.NOT_NUMBER and grammar.remedy:
-            whole = len(fields_of(line_bytes, grammar.mark)) >= 3
+            whole = len(fields_of(line_bytes, grammar.mark)) >= place
             msg += "; correct it, or read with weighted=False" if whole else "; complete the line"
         if self._text.cut and end + 1 == chunk.stop:
             msg += "; the file ends within this line, so download it again"

@@ -199,8 +199,8 @@ def _read_weight(text, at, row, base, weights, kept_text):
 
 @inline_step
 def _parse_lines(
-    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, mark, fields, min_id, max_id,
-    unfit,
+    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, mark, fields, between, min_id,
+    max_id, unfit,
 ):  # fmt: skip
     """Parse a part; return its edges, an error kind or 0, its line, and whether a weight has a fraction."""
     begin = row
@@ -236,11 +236,14 @@ def _parse_lines(
                 dst[row] = head
             seen = 2
             if fault == 0 and weighted:
-                at, fault, whole = _read_weight(
-                    text, _skip_separator(text, at, blank, mark), row, base, weights, kept_text
-                )
+                at = _skip_separator(text, at, blank, mark)
+                for _ in range(between):
+                    while not _ends_field(text[at]):
+                        at += _ONE
+                    at = _skip_separator(text, at, blank, mark)
+                at, fault, whole = _read_weight(text, at, row, base, weights, kept_text)
                 fractional |= not whole
-                seen = 3
+                seen = 3 + between
             if fault == 0:
                 at = _skip_separator(text, at, blank, mark)
                 at, last = _count_fields(text, at, seen, blank, mark, marked)
@@ -303,6 +306,7 @@ def parse(
     prefix,
     mark,
     fields,
+    between,
     min_id,
     max_id,
     unfit,
@@ -315,15 +319,15 @@ def parse(
     `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
     of each edge, or 0. `mark` is the byte that separates fields, also empty ones, or 0 for blanks and commas.
     `fields` is the number of fields per line; with a mark, it is the largest number, without empty fields at
-    the end. `min_id` and `max_id` (uint64) bound the
-    ids. No id of several digits may begin with the digit `unfit` (uint64); 10 permits all. If `weights` is
-    empty, the kernel skips a third field. If the fast path is not exact, the weight becomes NaN and its text
-    goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
+    the end. `between` is the number of fields between the head and the weight. `min_id` and `max_id` (uint64)
+    bound the ids. No id of several digits may begin with the digit `unfit` (uint64); 10 permits all. If
+    `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight becomes NaN
+    and its text goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
     """
     for part in prange(len(first)):
         edges, fault, line, point = _parse_lines(
             text, bounds[part], bounds[part + 1], first[part], first[0], src, dst, weights, kept_text,
-            comments, prefix, mark, fields, min_id, max_id, unfit,
+            comments, prefix, mark, fields, between, min_id, max_id, unfit,
         )  # fmt: skip
         edge_counts[part] = edges
         faults[part, 0] = fault

@@ -80,10 +80,9 @@ def _weights(graph: Any, weight: str | None) -> NDArray[Any] | None:
         found = f"the attributes {names}" if names else "no attributes"
         msg = f"expected edges with the attribute {weight!r} as weight; the first edge has {found}"
         raise ArgumentError(msg)
-    names = dict.fromkeys(
-        str(name) for edge in attributes for name, value in edge.items() if is_number(value)
-    )
-    unread = [Column(name, numbers=True) for name in names]
+    items = (item for edge in attributes for item in edge.items())
+    numeric = dict.fromkeys(str(key) for key, value in items if is_number(value))
+    unread = [Column(name, numbers=True) for name in numeric]
     note_unread_columns(type_name(graph), unread, None, remedy="weight=", noun="edge attribute")
     return None
 

@@ -181,9 +181,9 @@ def read_columns(
         return [column.cast(pa.string()) for column in columns], np.asarray(lines)
     except pa.ArrowInvalid:
         values = zip(*columns, strict=True)
-        row = next(i for i, row in enumerate(values) if not all(map(_is_utf8, row)))
+        wrong = next(i for i, row in enumerate(values) if not all(map(_is_utf8, row)))
         msg = "expected UTF-8 text; convert the file to UTF-8"
-        raise FormatError(msg, path=source.path, line=lines[row]) from None
+        raise FormatError(msg, path=source.path, line=lines[wrong]) from None
 
 
 def _is_utf8(value: Any) -> bool:

@@ -78,8 +78,8 @@ def number_strings(
         msg = f"expected vertex ids without the character NUL, found {ids[cut].as_py()!r}"
         line = None
         if line_of is not None:  # the rows of a text, without dictionaries
-            rows = [pc.index(column, ids[cut].cast(column.type)).as_py() for column in columns]
-            line = line_of(min(row for row in rows if row >= 0))
+            found = [pc.index(column, ids[cut].cast(column.type)).as_py() for column in columns]
+            line = line_of(min(row for row in found if row >= 0))
         raise FormatError(msg, path=path, line=line)
     places = np.empty(len(names), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)

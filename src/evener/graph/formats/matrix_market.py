@@ -61,8 +61,9 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             msg = f"expected n = {options.n} vertices, but the size line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
         weighted = field != "pattern" and options.weighted is not False
-        bounds = {"min_id": 1, "max_id": n, "origin": f"because the banner says {field!r}"}
-        edges = lines.parse(text, lines.Grammar(b"%", 2 if field == "pattern" else 3, weighted, **bounds))
+        origin = f"because the banner says {field!r}"
+        fields = 2 if field == "pattern" else 3
+        edges = lines.parse(text, lines.Grammar(b"%", fields, weighted, min_id=1, max_id=n, origin=origin))
     line_of = partial(line_of_row, source, comments=b"%", after=where)
     if len(edges.src) != entries:
         msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"

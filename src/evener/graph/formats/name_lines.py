@@ -214,7 +214,7 @@ def _misfits(fields: Any) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     counts = pc.list_value_length(fields).to_numpy()
-    wrong = counts < 2
+    wrong: NDArray[np.bool_] = counts < 2
     for row in np.flatnonzero(counts > counts[0]):
         wrong[row] = any(fields[int(row)].as_py()[counts[0] :])
     return wrong

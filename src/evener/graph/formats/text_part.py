@@ -130,7 +130,7 @@ def parse_part(
     edges, count, cut = parse_in_parts(world, parse, line=line)
     counts = [line, *world.allgather(count)]
     cut = any(world.allgather(cut))
-    before = sum(counts[: world.rank + 1])
+    before = int(sum(counts[: world.rank + 1]))
 
     def line_of(row: int) -> int:
         return before + line_of_row(part, row, comments=grammar.comments)

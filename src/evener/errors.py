@@ -23,6 +23,7 @@ __all__ = [
     "UnknownVertexError",
     "VerificationError",
     "first_clause",
+    "printable",
     "shorten",
 ]
 
@@ -30,19 +31,28 @@ __all__ = [
 NO_USABLE_GPU = "running on the CPU because no GPU is usable"
 
 
-# Longest message about an argument or the content of a file, in characters.
-_MAX_MESSAGE = 600
+# Longest message about an argument or the content of a file, and longest path in it, in characters.
+_MAX_MESSAGE, _MAX_PATH = 600, 300
 
 
 class EvenerError(Exception):
-    """Base class of every error that Evener raises on purpose."""
+    """Base class of every error that Evener raises on purpose.
+
+    The message has control characters as escapes, because names and files may hold any character.
+    """
+
+    # Control characters that messages of a class keep.
+    _kept = ""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message, kept=self._kept))
 
 
 class ArgumentError(EvenerError, ValueError):
     """An argument, option or graph specification has a wrong type or value."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shorten(message))
+        super().__init__(shorten(printable(message)))
 
 
 class UnknownVertexError(ArgumentError, KeyError):
@@ -55,6 +65,9 @@ class UnknownVertexError(ArgumentError, KeyError):
 
 class FileError(EvenerError, OSError):
     """A file or folder is missing, or Evener cannot read or write it."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shorten(printable(message)))
 
 
 class FormatError(EvenerError, ValueError):
@@ -78,8 +91,9 @@ class FormatError(EvenerError, ValueError):
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
         self.path = None if path is None else str(path)
         self.line = line
-        self.reason = shorten(message)
-        where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
+        self.reason = shorten(printable(message))
+        name = shorten(printable(str(path)), _MAX_PATH)
+        where = "" if path is None else f"{name}: " if line is None else f"{name}, line {line}: "
         super().__init__(where + self.reason)
 
 
@@ -97,7 +111,7 @@ class OutOfMemoryError(EvenerError, MemoryError):
     def __init__(self, message: str, *, needed: int, available: int) -> None:
         self.needed = needed
         self.available = available
-        super().__init__(message)
+        super().__init__(shorten(printable(message)))
 
     def __reduce__(self) -> tuple[Callable[..., OutOfMemoryError], tuple[str]]:
         # By default, pickling an exception keeps its message only.
@@ -107,6 +121,8 @@ class OutOfMemoryError(EvenerError, MemoryError):
 class DeviceError(EvenerError, RuntimeError):
     """A GPU, its driver or a CUDA library is missing, too old, or has failed."""
 
+    _kept = "\n"  # lines of a compiler
+
 
 class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - follows MemoryError
     """A partition needs more memory than a GPU has free, or more than the host can lock for the GPU."""
@@ -114,6 +130,8 @@ class DeviceOutOfMemory(OutOfMemoryError):  # noqa: N818 - follows MemoryError
 
 class MpiError(EvenerError, RuntimeError):
     """Ranks cannot work together: no MPI library, another launcher, or different arguments."""
+
+    _kept = "\n"  # lines of several ranks
 
 
 class VerificationError(EvenerError, AssertionError):
@@ -128,6 +146,21 @@ def first_clause(error: BaseException) -> str:
     """Return the first sentence of an error of another library, without its full stop."""
     line = str(error).strip().partition("\n")[0].partition(". ")[0]
     return line.rstrip(".") or type(error).__name__
+
+
+def printable(text: str, *, kept: str = "") -> str:
+    r"""Return a text with characters that are not visible as escapes, except blanks and those in `kept`.
+
+    These characters control a terminal, or change the order of others, or are lone surrogates.
+
+    Examples
+    --------
+    >>> print(printable("é 漢字 \x1b[31m \u202e"))
+    é 漢字 \x1b[31m \u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
 
 
 def shorten(text: str, length: int = _MAX_MESSAGE) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from evener.partition.distributed.read import is_path, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import find_kept, keep
 from evener.system.agreement import on_all_ranks
+from evener.system.log import log
 from evener.system.memory import parse_bytes
 from evener.system.world import current_world
 
@@ -41,8 +41,6 @@ __all__ = [
     "unsigned",
     "weights_used",
 ]
-
-_log = logging.getLogger("evener")
 
 
 def given_share(alpha: float | Literal["auto"] | None) -> float | None:
@@ -121,7 +119,7 @@ def ensure_placed(
         if share is not None and len(pg.elements) == 1:
             own = {option.name for option in spec.options} & {"attenuation", "damping"}
             hint = f"; NetworkX's alpha is called {own.pop()} here" if own else ""
-            _log.warning("alpha=%g is ignored: %s is the only element%s", share, pg.elements[0].name, hint)
+            log.warning("alpha=%g is ignored: %s is the only element%s", share, pg.elements[0].name, hint)
         return pg
     on_all_ranks(graph.world, lambda: _refuse_placement(policy, on, share, gpu_memory))
     if "cuda" not in spec.kinds:

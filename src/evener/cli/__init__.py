@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing
 from evener.cli.supervisor import Interrupted, Job, supervise
-from evener.errors import EvenerError, MpiError, VerificationError
-from evener.system.characters import printable
+from evener.errors import EvenerError, MpiError, VerificationError, printable
 from evener.system.mpi import await_loss, mpi_world
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def _dispatch(words: list[str], job: Job) -> int:
 
 def _failed(error: BaseException) -> int:
     if os.environ.get("EVENER_TRACEBACK"):
-        traceback.print_exception(error)
+        print(printable("".join(traceback.format_exception(error)), kept="\n"), file=sys.stderr)  # noqa: T201
     if isinstance(error.__cause__, EOFError) and not isinstance(error, EvenerError):
         error = error.__cause__  # typer turns EOFError into an abort
     if isinstance(error, SystemExit):

@@ -29,7 +29,7 @@ from evener.cli.options import (
 )
 from evener.cli.output import say
 from evener.cli.supervisor import Job
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, printable
 from evener.system.agreement import on_all_ranks
 from evener.system.world import current_world
 
@@ -203,7 +203,7 @@ def run(
     if verify:
         say(f"The answer is verified{run_output.verified_scope(spec, result)}.")
     for path in job.written:
-        say(f"Wrote {path}.")
+        say(f"Wrote {printable(path)}.")
 
 
 def verify(
@@ -246,7 +246,8 @@ def verify(
     if as_json:
         say(render.as_json({"algorithm": spec.name, "graph": graph, "verified": True}))
     else:
-        say(f"{spec.name} on {graph}: the answer is correct{run_output.verified_scope(spec, answer)}.")
+        scope = run_output.verified_scope(spec, answer)
+        say(f"{spec.name} on {printable(graph)}: the answer is correct{scope}.")
 
 
 def bench(

@@ -18,7 +18,7 @@ from evener.cli.options import (
 )
 from evener.cli.output import say
 from evener.cli.supervisor import Job
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, printable
 from evener.partition.policy import policy_names
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def partition(
     say(f"{opened.summary}; policy {placed.policy}")
     say()
     say(render.partitions(statistics))
-    say(f"Wrote {output}{f', which names the graph {graph}' if named else ', with the graph'}.")
+    source = f", which names the graph {printable(graph)}" if named else ", with the graph"
+    say(f"Wrote {printable(output)}{source}.")
 
 
 @takes(READ_OPTIONS)
@@ -183,7 +184,7 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
     weighted = f", {facts['weights']} weights" if facts["weights"] else ""
     numbered = ", numbered from 0 without their ids" if facts["omitted_ids"] else ""
     vertices = f"{facts['vertices']:,} {'vertex' if facts['vertices'] == 1 else 'vertices'}"
-    say(f"Wrote {', '.join(job.written)}: {vertices}{numbered}, {edges}{weighted}.")
+    say(f"Wrote {printable(', '.join(job.written))}: {vertices}{numbered}, {edges}{weighted}.")
 
 
 def _describe_file(graph: Graph, path: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from evener.cli.options import (
 from evener.cli.output import note, say
 from evener.cli.rank_tables import show_ranks
 from evener.cli.supervisor import Job
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, printable
 from evener.partition.policy import policy_names
 from evener.system.world import current_world
 
@@ -245,7 +245,7 @@ def profile(
         return
     say(render.columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
     say()
-    say(f"Recorded in {file_of_observations()}.")
+    say(f"Recorded in {printable(str(file_of_observations()))}.")
 
 
 def _profile_ratio(
@@ -281,7 +281,11 @@ def _profile_ratio(
     say(render.columns(heads, rows))
     say()
     say("\n".join(render.ratio_lines(fit)))
-    say(f"Recorded in {path}." if path else "Not recorded: there is no cache folder that can be written.")
+    say(
+        f"Recorded in {printable(str(path))}."
+        if path
+        else "Not recorded: there is no cache folder that can be written."
+    )
 
 
 def warmup(

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from evener.errors import FileError
+from evener.errors import FileError, printable
 from evener.system.world import prints
 
 __all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say"]
@@ -31,7 +31,9 @@ _ARGUMENT = re.compile(
 
 
 def say(text: str = "") -> None:
-    """Print to standard output and flush it. Only rank 0 prints.
+    """Print lines to standard output and flush it. Only rank 0 prints.
+
+    Control characters become escapes, except newlines. A caller makes names printable, which may hold them.
 
     Raises
     ------
@@ -44,7 +46,7 @@ def say(text: str = "") -> None:
         msg = "standard output cannot be written: it is closed"
         raise FileError(msg)
     try:
-        print(text, flush=True)  # noqa: T201 - the command line
+        print(printable(text, kept="\n"), flush=True)  # noqa: T201 - the command line
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -56,12 +58,12 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """Print to standard error, so that programs that read the output do not see it. Only rank 0 prints.
 
-    A standard error that is closed or full stops no command.
+    Control characters become escapes. A standard error that is closed or full stops no command.
     """
     if sys.stderr is None or not prints():  # None if it was closed before the command began
         return
     with contextlib.suppress(OSError):
-        print(f"{PROGRAM}{in_options(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+        print(f"{PROGRAM}{in_options(printable(text))}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
 
 
 def in_options(text: str) -> str:

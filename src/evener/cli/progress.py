@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from evener.errors import printable
 from evener.results.report.units import rate_text, seconds_text
 from evener.system.world import prints
 
@@ -96,7 +97,7 @@ class PlainDisplay:
     def superstep(self, progress: Progress) -> None:
         """Print a line if enough time has passed since the last line."""
         if time.monotonic() >= self._next:
-            print(line(progress), file=self._stream, flush=True)
+            print(printable(line(progress)), file=self._stream, flush=True)
             self._next = time.monotonic() + self._every
 
     def __enter__(self) -> PlainDisplay:
@@ -134,6 +135,7 @@ class LiveDisplay:
     def __enter__(self) -> LiveDisplay:
         from rich.live import Live
         from rich.spinner import Spinner
+        from rich.text import Text
 
         spinner = Spinner("dots")
 
@@ -141,7 +143,8 @@ class LiveDisplay:
             more, room = self._compiling_text(), self._console.width - 2
             if 2 * len(more) > room:  # progress matters more
                 more = ""
-            spinner.update(text=_cropped(self._text, room - len(more)) + more)
+            # Text, because a string may hold markup such as [red].
+            spinner.update(text=Text(_cropped(printable(self._text), room - len(more)) + more))
             return spinner
 
         self._live = Live(

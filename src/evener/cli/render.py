@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.errors import printable
 from evener.partition.statistics import side_of_alpha
 from evener.results.report.units import seconds_text, share_text
-from evener.system.characters import printable
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.options import flag
 from evener.cli.output import say
 from evener.cli.render import cell, columns
+from evener.errors import printable
 from evener.results.report.explain import (
     compile_sentence,
     counted_edges,
@@ -21,7 +22,6 @@ from evener.results.report.explain import (
 )
 from evener.results.report.units import rate_text, seconds_text
 from evener.results.rows import ResultRows
-from evener.system.characters import printable
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def show_result(
     """
     say(f"Graph: {result.graph.summary}")
     if (source := _source(spec, result, given)) is not None:
-        say(f"{str(spec.source_option).capitalize()}: {source}")
+        say(f"{str(spec.source_option).capitalize()}: {printable(source)}")
     searches = _searches(result)
     for label, one in searches:
         if outcome := _outcome(spec, one):
@@ -181,7 +181,8 @@ def show_timings(spec: AlgorithmSpec, graph: str, content: dict[str, Any], *, dr
     seconds = [run["seconds"] for run in content["runs"]]
     median, least, most = map(seconds_text, (content["seconds"], min(seconds), max(seconds)))
     each = " from one source each" if drawn else ""
-    say(f"{spec.name} on {graph}: median {median} of {len(seconds)} verified runs{each} ({least} to {most})")
+    spread = f"median {median} of {len(seconds)} verified runs{each} ({least} to {most})"
+    say(f"{spec.name} on {printable(graph)}: {spread}")
     say(f"median rate {rate_text(content['edges_per_second'], of=counted_edges(spec.columns))}")
 
 

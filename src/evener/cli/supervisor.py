@@ -16,6 +16,7 @@ from evener.cli.output import note
 from evener.cli.progress import Display, display
 from evener.errors import NO_USABLE_GPU, ConvergenceWarning
 from evener.results.report.units import seconds_text
+from evener.system.log import log
 from evener.system.world import prints
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class _Steps(logging.Handler):
 @contextlib.contextmanager
 def _library_messages(job: Job) -> Iterator[None]:
     """Show log records and warnings of the library as notes and stages of the command."""
-    log, steps = logging.getLogger("evener"), _Steps(job)
+    steps = _Steps(job)
     level = log.level
     log.addHandler(steps)
     log.setLevel(logging.INFO)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.system.log import log
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -39,7 +41,7 @@ def warm_up(algorithms: Sequence[str], workers: int) -> None:
 
 
 def _be_quiet() -> None:
-    logging.getLogger("evener").setLevel(logging.ERROR)
+    log.setLevel(logging.ERROR)
 
 
 def compile_for(task: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["decode_column", "find_edge_columns"]
+__all__ = ["WEIGHT_NAMES", "decode_column", "find_edge_columns", "is_usual_weight", "plain_name"]
 
 # Pairs of column names for tail and head, compared without case, spaces and underscores.
 _ENDS = (
@@ -26,14 +26,24 @@ _ENDS = (
     ("startid", "endid"),
     ("node1", "node2"),
 )
-_WEIGHTS = ("weight", "weights", "wgt", "wt", "w", "cost")
+WEIGHT_NAMES = ("weight", "weights", "wgt", "wt", "w", "cost")
 
 
 def find_edge_columns(names: Sequence[str]) -> list[str]:
     """Return the columns with usual names for tail, head and, if present, weight; or an empty list."""
-    by_name = {name.lower().replace("_", "").replace(" ", "").lstrip(":#"): name for name in reversed(names)}
+    by_name = {plain_name(name): name for name in reversed(names)}
     pair = next(([by_name[a], by_name[b]] for a, b in _ENDS if a in by_name and b in by_name), [])
-    return pair + [by_name[name] for name in _WEIGHTS if pair and name in by_name][:1]
+    return pair + [by_name[name] for name in WEIGHT_NAMES if pair and name in by_name][:1]
+
+
+def is_usual_weight(name: str) -> bool:
+    """Return whether a column with this name usually holds weights."""
+    return plain_name(name) in WEIGHT_NAMES
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a column as lists of usual names have it."""
+    return name.lower().replace("_", "").replace(" ", "").lstrip(":#")
 
 
 def decode_column(column: Any) -> Any:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, first_clause
 from evener.graph.arrow import decode_column, find_edge_columns
+from evener.graph.checks import type_name
+from evener.graph.unread_columns import columns_of_schema, note_unread_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +45,7 @@ def edge_columns(
     """
     import pyarrow as pa
 
+    given = type_name(table)
     if not isinstance(table, pa.Table):
         if not hasattr(table, "__arrow_c_stream__"):
             msg = f"table: expected a pyarrow Table or another Arrow table, found {type(table).__name__}"
@@ -68,8 +71,11 @@ def edge_columns(
             f"{', '.join(names)}; give source= and target="
         )
         raise ArgumentError(msg)
-    if len(chosen) > 2 and source is target is weight is None:
-        weight = chosen[2]
+    if source is target is weight is None:
+        weight = chosen[2] if len(chosen) > 2 else None
+        read, columns = {*chosen, *labels}, columns_of_schema(table.schema)
+        unread = [column for column in columns if column.name not in read]
+        note_unread_columns(given, unread, weight, remedy="weight=")
     first, second = (source or chosen[0]), (target or chosen[1])
     if first == second:
         msg = f'column "{first}" cannot be both tail and head; give source= and target='

@@ -8,6 +8,8 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import string_array
+from evener.graph.checks import is_number, type_name
+from evener.graph.unread_columns import Column, note_unread_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +80,10 @@ def _weights(graph: Any, weight: str | None) -> NDArray[Any] | None:
         found = f"the attributes {names}" if names else "no attributes"
         msg = f"expected edges with the attribute {weight!r} as weight; the first edge has {found}"
         raise ArgumentError(msg)
+    items = (item for edge in attributes for item in edge.items())
+    numeric = dict.fromkeys(str(key) for key, value in items if is_number(value))
+    unread = [Column(name, numbers=True) for name in numeric]
+    note_unread_columns(type_name(graph), unread, None, remedy="weight=", noun="edge attribute")
     return None
 
 

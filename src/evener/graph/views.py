@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.checks import type_name
+from evener.system.html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

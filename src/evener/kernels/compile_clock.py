@@ -8,7 +8,6 @@ garbage, and collections would take a tenth of the time.
 from __future__ import annotations
 
 import gc
-import logging
 import os
 from contextlib import contextmanager
 from threading import RLock
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from numba.core import event
 
+from evener.system.log import log
 from evener.system.world import prints
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["announce", "compile_seconds", "compiling"]
 
-_log = logging.getLogger("evener")
 
 # The variable that silences the announcement, for scripts that read standard error.
 _QUIET = "EVENER_QUIET"
@@ -90,7 +89,7 @@ def announce() -> None:
     if _announced or os.environ.get(_QUIET) or not prints():
         return
     _announced = True
-    _log.warning(
+    log.warning(
         "compiling kernels, in the first run only; this takes some seconds (evener warmup does it ahead)"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from evener.partition.blocks import block_bounds
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.agreement import call_number, collective
+from evener.system.html import escape
 from evener.system.memory import MIN_CHECKED_BYTES, allocation_error, format_bytes, require
 from evener.system.world import current_world
 

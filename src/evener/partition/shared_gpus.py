@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from evener.system.failure import in_words
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from evener.system.world import World
 
 __all__ = ["note_shared_gpus"]
-
-_log = logging.getLogger("evener")
 
 
 def note_shared_gpus(elements: Sequence[Element], world: World) -> None:
@@ -34,4 +32,4 @@ def note_shared_gpus(elements: Sequence[Element], world: World) -> None:
         for (host, bus_id), ranks in users.items():
             if len(ranks) > 1:
                 who = in_words([rank for rank, _ in ranks])
-                _log.warning("%s share the GPU %s of %s; their kernels run in turn", who, bus_id, host)
+                log.warning("%s share the GPU %s of %s; their kernels run in turn", who, bus_id, host)

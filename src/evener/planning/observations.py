@@ -7,7 +7,6 @@ another version or another machine, and a line that it cannot parse.
 from __future__ import annotations
 
 import json
-import logging
 import math
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from evener.errors import FileError
 from evener.system.cache import cache_folder
 from evener.system.files import atomic_write
 from evener.system.lock import file_lock
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Observation", "ObservedElement", "file_of_observations", "observations", "record"]
 
-_log = logging.getLogger("evener")
 
 # Version of the lines; change it with the meaning of a field.
 VERSION = 1
@@ -112,7 +111,7 @@ def record(observation: Observation) -> None:
                 with atomic_write(path) as temporary:
                     temporary.write_text("".join(f"{one}\n" for one in lines[-KEPT:]), encoding="utf-8")
     except (OSError, FileError) as error:
-        _log.debug("the run is not recorded for later plans: %s", error)
+        log.debug("the run is not recorded for later plans: %s", error)
 
 
 def observations(algorithm: str) -> list[Observation]:
@@ -121,7 +120,7 @@ def observations(algorithm: str) -> list[Observation]:
     try:
         lines = [] if path is None else _lines(path)
     except OSError as error:
-        _log.debug("recorded runs cannot be read: %s", error)
+        log.debug("recorded runs cannot be read: %s", error)
         return []
     return [run for run in map(_parsed, lines[-KEPT:]) if run is not None and run.algorithm == algorithm]
 

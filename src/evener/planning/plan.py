@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from evener.errors import ArgumentError, DeviceOutOfMemory
@@ -12,6 +11,7 @@ from evener.graph.views import html_table
 from evener.partition.estimate import estimate_shares
 from evener.partition.owners import edge_shares
 from evener.partition.policy import PLANNED, check_policy, find_policy
+from evener.system.html import escape
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:

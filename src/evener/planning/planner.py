@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evener.elements import parse_elements
 from evener.elements.cuda.discovery import gpus
-from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, printable
 from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import partition
@@ -172,7 +172,7 @@ def plan_and_place(
 
 def _warn(why: str) -> None:
     """Warn at the line that calls the algorithm."""
-    warnings.warn(f"{NO_USABLE_GPU}: {why}", RuntimeWarning, stacklevel=_CALLER)
+    warnings.warn(printable(f"{NO_USABLE_GPU}: {why}"), RuntimeWarning, stacklevel=_CALLER)
 
 
 def _all_elements(gpu_memory: int | None) -> list[Element]:

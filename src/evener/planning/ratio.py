@@ -12,7 +12,6 @@ Without a fit, r follows from the coefficients of the cost model.
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from evener.errors import DeviceOutOfMemory, FileError
 from evener.partition.estimate import estimate_shares
 from evener.system.cache import cache_folder
 from evener.system.files import atomic_write
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,6 @@ __all__ = [
     "write_ratio",
 ]
 
-_log = logging.getLogger("evener")
 
 # Version of the file; change it with the meaning of a field.
 VERSION = 1
@@ -182,7 +181,7 @@ def write_ratio(fit: RatioFit) -> Path | None:
         with atomic_write(path) as temporary:
             temporary.write_text(json.dumps(document, indent=2), encoding="utf-8")
     except (OSError, FileError) as error:
-        _log.debug("the computation ratio is not stored for later plans: %s", error)
+        log.debug("the computation ratio is not stored for later plans: %s", error)
         return None
     return path
 
@@ -202,6 +201,6 @@ def stored_ratio(model: str) -> RatioFit | None:
             return None
         fit.ratio(1.0)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-        _log.debug("the stored computation ratio cannot be read: %s", error)
+        log.debug("the stored computation ratio cannot be read: %s", error)
         return None
     return fit if fit.model == model else None

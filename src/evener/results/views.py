@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from evener.errors import ArgumentError
 from evener.graph.views import html_table, id_column
 from evener.system.agreement import collective
+from evener.system.html import escape
 
 if TYPE_CHECKING:
     import pandas as pd

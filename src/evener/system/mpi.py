@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import MpiError
+from evener.errors import MpiError, printable
 from evener.system.failure import FailureReport
 from evener.system.lifeline import Lifeline
 from evener.system.version import __version__
@@ -275,7 +275,7 @@ class MpiWorld:
     def end(self, sentence: str) -> None:
         """End all ranks, also if other threads wait for lost ranks."""
         recovery = f"; to continue, run {self.recovery}" if self.recovery else ""
-        print(f"evener: {sentence}{recovery}", file=sys.stderr, flush=True)  # noqa: T201 - the end of the program
+        print(printable(f"evener: {sentence}{recovery}"), file=sys.stderr, flush=True)  # noqa: T201 - the end of the program
         threading.Timer(_ABORTING, os._exit, (1,)).start()  # an abort may wait for the lost rank
         self._mpi.COMM_WORLD.Abort(1)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from html import escape
 from importlib import import_module
 from threading import Event, Thread, current_thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from evener.errors import printable
+from evener.system.html import escape
 from evener.system.world import prints
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Bar:
             self._draw(*self._latest)
 
     def _draw(self, text: str, fraction: float | None) -> None:
-        line = f"{text}, {perf_counter() - self._began:.0f} s"
+        line = f"{printable(text)}, {perf_counter() - self._began:.0f} s"
         value = "" if fraction is None else f' value="{fraction:.3f}"'  # without a value, the bar moves
         content = {"text/plain": line, "text/html": f"<progress{value}></progress> {escape(line)}"}
         if self._handle is None:

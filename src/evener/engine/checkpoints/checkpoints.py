@@ -7,7 +7,6 @@ ranks have written their shards. The loop goes on meanwhile, and waits only if t
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from time import perf_counter
@@ -25,6 +24,7 @@ from evener.graph.checks import type_name
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
 from evener.system.agreement import on_all_ranks
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["Checkpoints", "open_checkpoints"]
-
-_log = logging.getLogger("evener")
 
 
 class Checkpoints:
@@ -223,11 +221,11 @@ class _WrittenCheckpoints(Checkpoints):
                 saved = self._read(generation)
             except FormatError as error:
                 if self._world.rank == 0:
-                    _log.warning("checkpoint %d is not valid and not used: %s", generation, error)
+                    log.warning("checkpoint %d is not valid and not used: %s", generation, error)
                 continue
             if self._world.rank == 0:
                 self._folder.keep(generation, saved.manifest)
-                _log.info("continuing from checkpoint %d, after %d steps", generation, saved.manifest.step)
+                log.info("continuing from checkpoint %d, after %d steps", generation, saved.manifest.step)
             return saved
         msg = (
             f"cannot resume: {self._folder.path} has no valid checkpoint; run without resume=True to begin "
@@ -365,7 +363,7 @@ class _WrittenCheckpoints(Checkpoints):
     def _warn(self, cause: str) -> None:
         """Warn once that a checkpoint could not be written."""
         if self._world.rank == 0 and not self._warned:
-            _log.warning(
+            log.warning(
                 "a checkpoint cannot be written to %s: %s; the run goes on; earlier checkpoints stay "
                 "valid", self._folder.path, cause,
             )  # fmt: skip

@@ -11,7 +11,6 @@ Examples
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Iterable
@@ -24,6 +23,7 @@ import numpy as np
 from evener.errors import ArgumentError, FileError
 from evener.graph.arrays import MAX_VERTICES
 from evener.graph.checks import check_file_name, check_path, graph_remedy, type_name
+from evener.system.log import log
 from evener.system.memory import require, translate_errors
 from evener.system.notebook import stage
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "read_heading", "read_share", "write"]
 
-_log = logging.getLogger("evener")
 
 # A Kronecker spec may hold slashes; any other name with a slash is a path.
 _SPEC = re.compile(r"kronecker:.*|[A-Za-z][A-Za-z0-9_-]*:[^/\\]*")
@@ -285,7 +284,7 @@ def write(
         omitted = omissions(graph, kind)
         kind.write(graph, target, compression)
     if omitted:
-        _log.warning("%s: %s files omit %s", target, kind.name, " and ".join(omitted))
+        log.warning("%s: %s files omit %s", target, kind.name, " and ".join(omitted))
 
 
 def _read_options(

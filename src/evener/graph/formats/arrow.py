@@ -36,9 +36,9 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
                 "expected an Arrow file, found a stream; use Graph.from_arrow(pyarrow.ipc.open_stream(path))"
             )
             raise FormatError(msg, path=source.path)
-        names = pa.ipc.open_file(file).schema.names
-        chosen = choose_columns(names, options, source.path)
-        ipc_options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
+        schema = pa.ipc.open_file(file).schema
+        chosen = choose_columns(schema, options, source.path)
+        ipc_options = pa.ipc.IpcReadOptions(included_fields=[schema.names.index(name) for name in chosen])
         reader = pa.ipc.open_file(file, options=ipc_options)
         table = pa.Table.from_batches(_batches(reader, source), reader.schema).select(chosen)
         # Arrow does not check the string offsets of a mapped file on access.

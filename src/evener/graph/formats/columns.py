@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import ArgumentError, FormatError, first_clause, shorten
+from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrays import first_nan
 from evener.graph.arrow import decode_column, find_edge_columns
 from evener.graph.formats.edges import Edges, isolated_vertices, pieces
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
+from evener.graph.unread_columns import Column, columns_of_schema, note_unread_columns
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -38,17 +37,14 @@ __all__ = [
     "width_of",
 ]
 
-_log = logging.getLogger("evener")
 
 _KEY = b"evener"
 # Bits of the integers that a float type holds exactly; of larger integers, several become one float.
 _EXACT_BITS = {"halffloat": 11, "float": 24, "double": 53}
-# Column in which pandas stores row labels.
-_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[str]:
-    """Return the names of the columns for tail, head and, if present and wanted, weight.
+def choose_columns(schema: Any, options: ReadOptions, path: Path) -> list[str]:
+    """Return the names of the columns of an Arrow schema for tail, head and, if present and wanted, weight.
 
     Raises
     ------
@@ -57,13 +53,13 @@ def choose_columns(names: list[str], options: ReadOptions, path: Path) -> list[s
     ArgumentError
         As `choose_places`.
     """
-    chosen = [names[place] for place in choose_places(names, options, path)]
+    chosen = [schema.names[place] for place in choose_places(columns_of_schema(schema), options, path)]
     for name in chosen:
-        _check_unique(name, names, path)
+        _check_unique(name, schema.names, path)
     return chosen
 
 
-def choose_places(names: list[str], options: ReadOptions, path: Path) -> list[int]:
+def choose_places(columns: list[Column], options: ReadOptions, path: Path) -> list[int]:
     """Return the places of the columns for tail, head and, if present and wanted, weight.
 
     Columns that are not chosen may have equal names or none.
@@ -75,13 +71,17 @@ def choose_places(names: list[str], options: ReadOptions, path: Path) -> list[in
     ArgumentError
         If the option `columns` has fewer than two or more than three entries, or repeats a column.
     """
+    names = [column.name for column in columns]
     found = ", ".join(repr(name) for name in names) or "none"
     if options.columns is not None:
         chosen = _given_places(options.columns, names, path, found)
     else:
         chosen = _usual_places(names, path, found)
-        if options.weighted is None and len(chosen) == 2:
-            _warn_unread_columns(names, chosen, path)
+        if options.weighted is not False:
+            unread = [column for place, column in enumerate(columns) if place not in chosen]
+            weight = names[chosen[2]] if len(chosen) > 2 else None
+            if weight is not None or options.weighted is None:
+                note_unread_columns(path, unread, weight, remedy="columns=")
     if options.weighted and len(chosen) < 3:
         msg = f"expected a column named weight, found {found}; give columns="
         raise FormatError(msg, path=path)
@@ -113,17 +113,6 @@ def _usual_places(names: list[str], path: Path, found: str) -> list[int]:
     return [_place_of(name, names, path, found) for name in usual]
 
 
-def _warn_unread_columns(names: list[str], chosen: list[int], path: Path) -> None:
-    """Warn if a table without a column of weights has other columns."""
-    rest = [name for place, name in enumerate(names) if place not in chosen]
-    if others := [name for name in rest if name and not _INDEX.fullmatch(name)]:
-        _log.warning(
-            "%s: the graph has no weights: no column is named weight, only %s; give columns=",
-            path,
-            shorten(", ".join(map(repr, others)), 200),
-        )
-
-
 def _place_of(column: str | int, names: list[str], path: Path, found: str) -> int:
     if isinstance(column, int) and 0 <= column < len(names):
         return column
@@ -139,7 +128,9 @@ def _check_unique(name: str, names: list[str], path: Path) -> None:
         raise FormatError(msg, path=path)
 
 
-def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, first_row: int = 0) -> Edges:
+def edges_from_table(
+    table: Any, path: Path, *, line_of: Callable[[int], int] | None = None, first_row: int = 0
+) -> Edges:
     """Return the edges of a table with two or three columns.
 
     Parameters
@@ -148,8 +139,8 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
         Tails, heads and, in a third column, weights.
     path : Path
         Path of the file, for messages.
-    first_line : int, optional
-        Line number of the first row, if rows are lines.
+    line_of : callable, optional
+        Returns the line number of a row of a text.
     first_row : int, default 0
         Rows of the file before the table, for messages.
 
@@ -161,7 +152,7 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     import pyarrow as pa
 
     names = table.column_names
-    error = partial(_error_at, path, first_line, first_row)
+    error = partial(_error_at, path, line_of, first_row)
     columns = [_decode(*column, error) for column in zip(table.columns, names, strict=True)]
     ends = [_integers_if_whole(column) for column in columns[:2]]
     strings = [_is_string_dictionary(end) or _is_string(end.type) for end in ends]
@@ -176,24 +167,24 @@ def edges_from_table(table: Any, path: Path, *, first_line: int | None = None, f
     metadata = read_metadata(table.schema)
     if all(strings):
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
-        (src, dst, _), ids = number_strings([*ends, extra], path)
+        (src, dst, _), ids = number_strings([*ends, extra], path, line_of)
         return Edges(src, dst, weights, metadata.get("directed"), ids=ids)
     memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
-    remedy = "; make all ids strings" + (", in quotes" if first_line else "")
+    remedy = "; make all ids strings" + (", in quotes" if line_of else "")
     src, dst = (_integer_ids(*end, error, remedy) for end in zip(ends, names, strict=False))
-    edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"))
+    edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"), line_of=line_of)
     if metadata.get("isolated"):
         add_isolated(edges, parse_isolated_ids(metadata["isolated"], path))
     return edges
 
 
 def _error_at(
-    path: Path, first_line: int | None, first_row: int, msg: str, row: int, remedy: str = ""
+    path: Path, line_of: Callable[[int], int] | None, first_row: int, msg: str, row: int, remedy: str = ""
 ) -> FormatError:
     """Return the error for a row of a table."""
-    if first_line is None:
+    if line_of is None:
         return FormatError(f"{msg} in row {first_row + row + 1}{remedy}", path=path)
-    return FormatError(msg + remedy, path=path, line=first_line + first_row + row)
+    return FormatError(msg + remedy, path=path, line=line_of(row))
 
 
 def _decode(column: Any, name: str, error: _ErrorAt) -> Any:

@@ -1,7 +1,8 @@
 """CSV files: a table with a header row, or columns chosen by number, with or without a header.
 
 Blanks around a field are no part of it, unless the field is in quotes. A field in quotes may hold line
-breaks. A separator at the end of each row separates nothing. Columns that are not chosen may hold any text.
+breaks. A separator at the end of a row separates nothing. Columns that are not chosen may hold any text or
+none, and a row may lack the last ones.
 
 Ids with leading zeros are strings. With semicolons as separators, numbers may have decimal commas.
 
@@ -19,24 +20,31 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import FormatError
 from evener.graph.formats.columns import edges_from_table, tables
 from evener.graph.formats.csv_layout import Shape, ids_are_quoted, is_edge_list, shape_of, types_of
-from evener.graph.formats.csv_records import may_have_leading_zeros, read_columns, read_head
+from evener.graph.formats.csv_records import line_of_record, may_have_leading_zeros, read_columns, read_head
 from evener.graph.formats.edgelist import read_numbers
 from evener.graph.formats.edgelist_heading import EdgeListHeading
 from evener.graph.formats.edgelist_names import warn_leading_zero
 from evener.graph.formats.edges import build_graph, narrow_integers
-from evener.graph.formats.file import open_compressed
+from evener.graph.formats.file import PART_BYTES, open_compressed
 from evener.graph.formats.ids import refuse_names
 from evener.graph.formats.number_lines import LeadingZeroError
 from evener.graph.formats.registry import Format
+from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from evener.graph.formats.file import Source
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
+
+    # Returns the line number of a row.
+    _LineOf = Callable[[int], int]
 
 __all__ = ["FORMAT"]
 
@@ -47,8 +55,17 @@ _NAMES = "to read ids as names, write column names in the first line and put the
 _CONVERSION = re.compile(
     r"In CSV column #(\d+): [^']*error to (\w+): invalid (?:value '(.*)'|UTF8)", re.DOTALL
 )
+# Numbers with a comma or a point before the fraction.
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
 # Bytes of a block for records with line breaks; longer records are read without Arrow.
 _LONG_BLOCK = 1 << 24
+
+
+class _WrongValueError(FormatError):
+    """A value is no number."""
+
+    value = ""
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -58,49 +75,44 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     head = read_head(source)
     if is_edge_list(head, options):
         with open_text(source) as text, suppress(LeadingZeroError):
-            while text.line + 1 < head.records[0].line and text.peek() is not None:  # comments, empty lines
-                text.skip()
+            text.skip_lines(head.records[0].line - 1)  # comments, empty lines
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
     shape = shape_of(head, options, path)
     first = shape.rows[0] if shape.rows else None
-    table, in_lines = _table_without_merged_ids(source, shape, types_of(shape))
+    table, line_of = _table_without_merged_ids(source, shape, types_of(shape))
     # A quoted heading means that the writer may quote every field.
     quoted_heading = shape.heading and any(field.quoted for field in head.records[0].fields)
     if quoted_heading and first is not None and ids_are_quoted(shape, first.fields):
         table = _as_integers(table)
-    line = (0 if first is None else first.line) if in_lines else None
-    edges = edges_from_table(table, path, first_line=line)
+    edges = edges_from_table(table, path, line_of=line_of)
     if edges.weights is not None and edges.weights.dtype.kind in "iu":
         edges.weights = narrow_integers(edges.weights)
     return build_graph(edges, options, path)
 
 
-def _table_without_merged_ids(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
+def _table_without_merged_ids(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf]:
     """Return the table as `_table_with_exact_weights`, with strings as ids if a number has a leading zero."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if types[0] == "string" or not may_have_leading_zeros(source, shape.head.delimiter):
         return _table_with_exact_weights(source, shape, types)
-    table, in_lines = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
+    table, line_of = _table_with_exact_weights(source, shape, ["string", "string", *types[2:]])
     for ids in table.columns[:2]:
         begins = ids.filter(pc.starts_with(pc.ascii_ltrim_whitespace(ids), "0"))
         if pc.any(pc.match_substring_regex(begins, r"^\s*0\d")).as_py():
             warn_leading_zero(source.path)
-            return table, in_lines
+            return table, line_of
     try:
         for place, name in enumerate(shape.chosen[:2]):
             table = table.set_column(place, name, table.column(place).cast(types[place]))
     except pa.ArrowInvalid:  # the reader of numbers raises the error for the row
         return _table_with_exact_weights(source, shape, types)
-    return table, in_lines
+    return table, line_of
 
 
-def _table_with_exact_weights(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
-    """Return the table, with integer weights in the first type that holds all of them.
-
-    Also return whether each row is a line.
-    """
+def _table_with_exact_weights(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf]:
+    """Return the table as `_table`, with integer weights in the first type that holds all of them."""
     if types[2:] == ["int64"]:
         for dtype in ("int64", "uint64"):
             with suppress(FormatError):  # a weight may be too large or have a fraction
@@ -108,15 +120,22 @@ def _table_with_exact_weights(source: Source, shape: Shape, types: list[str]) ->
         types = [*types[:2], "float64"]
     try:
         return _table(source, shape, types)
-    except FormatError:
-        if types[2:] == ["float64"] and shape.head.delimiter == b";":
-            with suppress(FormatError):
-                return _table(source, shape._replace(decimal_point=","), types)
-        raise
+    except _WrongValueError as error:
+        if (
+            types[2:] != ["float64"]
+            or shape.head.delimiter != b";"
+            or not _DECIMAL_COMMA.fullmatch(error.value)
+        ):
+            raise
+        try:
+            return _table(source, shape._replace(decimal_point=","), types)
+        except _WrongValueError as other:
+            # If the file has decimal commas and decimal points, one of both is wrong.
+            raise error if _DECIMAL_POINT.fullmatch(other.value) else other from None
 
 
-def _table(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
-    """Return the table, and whether each row is a line.
+def _table(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf]:
+    """Return the table, and a function that returns the line number of a row.
 
     Arrow reads most files. It does not read blanks before a quote, and it keeps blanks around strings.
     """
@@ -132,12 +151,23 @@ def _table(source: Source, shape: Shape, types: list[str]) -> tuple[Any, bool]:
                 continue  # a row may hold line breaks, or be longer than a block
             if value[3] is not None and '"' in value[3]:
                 break
-            raise _conversion_error(source, shape, types, newlines=newlines) from error
+            raise _conversion_error(source, shape, types, newlines=newlines) from None
     if table is None or _has_blanks(table):
-        columns = read_columns(source, shape.head, shape.places, skip=int(shape.heading), count=shape.fields)
+        columns, lines = read_columns(
+            source, shape.head, shape.places, skip=int(shape.heading), count=shape.fields
+        )
         casts = zip(columns, shape.places, types, strict=True)
-        return pa.table([_cast(*cast, shape, source.path) for cast in casts], shape.chosen), False
-    return table.select(range(len(types))).rename_columns(shape.chosen), not newlines
+        own = [_cast(*cast, shape, lines, source.path) for cast in casts]
+        return pa.table(own, shape.chosen), lambda row: int(lines[row])
+    line_of = _line_of(source, shape, newlines=newlines)
+    return table.select(range(len(types))).rename_columns(shape.chosen), line_of
+
+
+def _line_of(source: Source, shape: Shape, *, newlines: bool) -> _LineOf:
+    """Return a function that returns the line number of a row of Arrow; `newlines` is as for Arrow."""
+    if newlines:
+        return lambda row: line_of_record(source, shape.head, row + shape.heading)
+    return lambda row: line_of_row(source, row, after=shape.rows[0].line - 1)
 
 
 def _read_with_arrow(
@@ -150,7 +180,8 @@ def _read_with_arrow(
     if shape.fields > len(shape.names):
         named[str(len(shape.names))] = pa.null()
     with source.open() as stream:
-        stream.read(shape.begin)
+        for at in range(0, shape.begin, PART_BYTES):
+            stream.read(min(PART_BYTES, shape.begin - at))
         return csv.read_csv(
             stream,
             read_options=csv.ReadOptions(
@@ -182,7 +213,7 @@ def _has_blanks(table: Any) -> bool:
     )
 
 
-def _cast(column: Any, place: int, alias: str, shape: Shape, path: Path) -> Any:
+def _cast(column: Any, place: int, alias: str, shape: Shape, lines: NDArray[Any], path: Path) -> Any:
     """Return a column of strings in another type."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -192,13 +223,12 @@ def _cast(column: Any, place: int, alias: str, shape: Shape, path: Path) -> Any:
         column = pc.replace_substring(pc.replace_substring(column, ".", "no number"), ",", ".")
     try:
         return column.cast(kind)
-    except pa.ArrowInvalid as error:
+    except pa.ArrowInvalid:
         for row, value in enumerate(column):
             try:
                 value.cast(kind)
             except pa.ArrowInvalid:
-                msg = _wrong_value(shape, place, alias, value.as_py())
-                raise FormatError(f"{msg} (in row {row + 1})", path=path) from error
+                raise _wrong_value(shape, place, alias, value.as_py(), path, int(lines[row])) from None
         raise
 
 
@@ -211,7 +241,7 @@ def _conversion_error(source: Source, shape: Shape, types: list[str], *, newline
     except pa.ArrowInvalid as error:
         text = str(error)
     row = re.search(r"Row #(\d+)", text)
-    line = None if row is None or newlines else int(row[1]) + shape.rows[0].line - 1
+    line = None if row is None else _line_of(source, shape, newlines=newlines)(int(row[1]) - 1)
     value = _CONVERSION.search(text)
     if value is None or value[3] is None:
         name = shape.names[int(value[1])] if value else shape.chosen[0]
@@ -219,17 +249,24 @@ def _conversion_error(source: Source, shape: Shape, types: list[str], *, newline
     elif (place := int(value[1])) not in shape.places:
         msg = f"expected {len(shape.names)} fields, as in the heading, found {value[3]!r} after them"
     else:
-        msg = _wrong_value(shape, place, types[shape.places.index(place)], value[3])
+        alias = types[shape.places.index(place)]
+        return _wrong_value(shape, place, alias, value[3], source.path, line)
     return FormatError(msg, path=source.path, line=line)
 
 
-def _wrong_value(shape: Shape, place: int, alias: str, value: str) -> str:
+def _wrong_value(
+    shape: Shape, place: int, alias: str, value: str, path: Path, line: int | None
+) -> _WrongValueError:
+    """Return the error for a value that is no number."""
     kind = "integers" if "int" in alias else "numbers"
     remedy = "correct it, or quote string ids" if place in shape.places[:2] else "correct it"
     if _COMMA.fullmatch(value):
         remedy = "write numbers with a decimal point, or give Graph.from_pandas the table of pandas.read_csv"
     found = repr(value if len(value) <= 60 else value[:60] + "...")
-    return f"expected {kind} in column {shape.names[place]!r}, as in its first row, found {found}; {remedy}"
+    msg = f"expected {kind} in column {shape.names[place]!r}, as in its first row, found {found}; {remedy}"
+    error = _WrongValueError(msg, path=path, line=line)
+    error.value = value
+    return error
 
 
 def _as_integers(table: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +11,8 @@ from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places
 from evener.graph.formats.csv_records import Field, Head, Record
 from evener.graph.formats.edgelist_names import warn_unread_weights
+from evener.graph.unread_columns import Column
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,6 @@ __all__ = [
     "types_of",
 ]
 
-_log = logging.getLogger("evener")
 _INTEGER = re.compile(rb"[-+]?\d+")
 # Integers as numbers with a point: pandas and NumPy write them. Without a point, "1e5" may be a name.
 _NUMBER = re.compile(rb"[-+]?\d+(\.\d*([eE][-+]?\d+)?)?")
@@ -88,9 +88,10 @@ def shape_of(head: Head, options: ReadOptions, path: Path) -> Shape:
     if bare and options.columns is None:
         places = _places_without_names(head, options, path)
     else:
-        places = choose_places(names[:fields], options, path)
+        columns = [Column(name, _holds_numbers(head, place)) for place, name in enumerate(names[:fields])]
+        places = choose_places(columns, options, path)
     if options.directed is None and _are_undirected(names, row):
-        _log.warning(
+        log.warning(
             "%s: the edges are directed, but the column Type says Undirected; give directed=False", path
         )
     return Shape(head, heading, names, fields, places)
@@ -98,10 +99,13 @@ def shape_of(head: Head, options: ReadOptions, path: Path) -> Shape:
 
 def _places_without_names(head: Head, options: ReadOptions, path: Path) -> list[int]:
     """Return the places of tail, head and, if present and wanted, weight in a file without a heading."""
-    third = head.records[0].fields[2:3]
-    weighted = bool(third) and (options.weighted or _is_weight(third[0], head.delimiter))
-    if third and third[0].text and not weighted and options.weighted is None:
-        warn_unread_weights(path, third[0].text)
+    rows = [record.fields for record in head.records]
+    thirds = [field for row in rows for field in row[2:3]] if len(rows[0]) > 2 else []
+    third = next((field for field in thirds if field.text), None)
+    several = any(field.text for field in rows[0][2:])
+    weighted = bool(thirds and options.weighted) or (third is not None and _is_weight(third, head.delimiter))
+    if several and not weighted and options.weighted is None:
+        warn_unread_weights(path, b"" if third is None else third.text)
     return [0, 1, 2] if weighted and options.weighted is not False else [0, 1]
 
 
@@ -111,6 +115,12 @@ def _is_integer(field: Field) -> bool:
 
 def _is_number(field: Field) -> bool:
     return not field.quoted and _NUMBER.fullmatch(field.text) is not None
+
+
+def _holds_numbers(head: Head, place: int) -> bool:
+    """Return whether one of the first records has a number in a column."""
+    rows = (record.fields for record in head.records[1:])
+    return any(_NUMBER.fullmatch(row[place].text.replace(b",", b".")) for row in rows if place < len(row))
 
 
 def _is_weight(field: Field, delimiter: bytes) -> bool:
@@ -144,19 +154,21 @@ def _has_heading(records: list[Record], names: list[str]) -> bool:
 
 def ids_are_quoted(shape: Shape, row: list[Field]) -> bool:
     """Return whether the ids of a row are in quotes."""
-    return len(row) == shape.fields and all(row[place].quoted for place in shape.places[:2])
+    return max(shape.places[:2]) < len(row) and all(row[place].quoted for place in shape.places[:2])
 
 
 def types_of(shape: Shape) -> list[str]:
     """Return the types of the chosen columns.
 
     The first row with ids sets their type, so one malformed id cannot turn all ids into strings. If the row
-    has a wrong number of fields, the types are integers, and the reader reports the row.
+    lacks an id or has too many fields, the types are integers, and the reader reports the row.
     """
     rows = [row.fields for row in shape.rows]
     first = rows[0] if rows else []
     row = next((row for row in rows if not _has_missing_ids(row, shape.places)), first)
-    values = [row[place].text for place in shape.places] if len(row) == shape.fields else [b"0"] * 3
+    whole = max(shape.places[:2]) < len(row) <= shape.fields
+    texts = [field.text for field in row] + [b""] * (shape.fields - len(row))
+    values = [texts[place] for place in shape.places] if whole else [b"0"] * 3
     kind = "string"
     # Quoted ids are strings, unless the file has no heading and the caller chose no columns.
     quoted = shape.heading and ids_are_quoted(shape, row)

@@ -6,7 +6,9 @@ The CSV reader uses these functions for the first records of a file, and for fil
 from __future__ import annotations
 
 import re
+from array import array
 from codecs import BOM_UTF8
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,20 +16,24 @@ import numpy as np
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import PART_BYTES, require_part
-from evener.graph.formats.text_stream import refuse_binary
+from evener.graph.formats.text_stream import FIRST_LINES, refuse_binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from evener.graph.formats.file import Source
 
-__all__ = ["Field", "Head", "Record", "may_have_leading_zeros", "read_columns", "read_head"]
+__all__ = ["Field", "Head", "Record", "line_of_record", "may_have_leading_zeros", "read_columns", "read_head"]
 
 # Records to look at before the file is read.
 _RECORDS = 20
 # Bytes of the first read; each further read doubles the bytes.
 _HEAD_BYTES = 1 << 16
+# Largest bytes of the first record, and of a read of empty lines.
+_MAX_RECORD_BYTES, _MAX_STEP_BYTES = 1 << 26, 1 << 24
 # Bytes per step of the search for leading zeros.
 _STEP_BYTES = 1 << 17
 # Records per piece of an Arrow column.
@@ -35,6 +41,9 @@ _PIECE = 1 << 16
 _DELIMITERS = (b",", b";", b"\t", b"|", b" ")
 # A comment before the first row, or Excel's line about the delimiter. An id such as "#tag" has no blank.
 _COMMENT = re.compile(rb"""(?:[#%](?:[ \t#%][^\n]*)?|"?sep=([^"\w])"?\r?)\n""", re.IGNORECASE)
+# Many of them, and empty lines.
+_COMMENTS = re.compile(rb"(?:\n++|\r\n|[#%](?:[ \t#%][^\n]*+)?\n)*+")
+_EMPTY_LINES = re.compile(rb"(?:\n++|[ \t\r]++\n)*+")
 _QUOTED = re.compile(rb'"[^"]*"')
 _SEPARATOR = re.compile("[,;\t|]")
 # A number with a decimal comma, between semicolons.
@@ -49,12 +58,13 @@ class Field(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One record: its fields, its first line from 1, and its first and last byte."""
+    """One record: its fields, its first line from 1, its bytes, and whether the text ends within it."""
 
     fields: list[Field]
     line: int
     start: int
     stop: int
+    cut: bool
 
 
 class Head(NamedTuple):
@@ -72,25 +82,37 @@ def read_head(source: Source) -> Head:
     FormatError
         If the file is empty, is no text, or breaks the rules of quotes.
     """
+    path = source.path
     with source.stream() as stream:
-        data, more = b"", _HEAD_BYTES
+        # The text from byte `begin` on, which `above` lines precede.
+        data, begin, above, stated = b"", 0, 0, None
+        more, total = _HEAD_BYTES, 0
         while True:
-            require_part(len(data), source.path)
+            require_part(len(data), path)
             piece = bytearray(more)
             count = stream.readinto(memoryview(piece))
-            data += bytes(memoryview(piece)[:count])
             whole = count < more
-            refuse_binary(data, source.path)
-            begin, _, stated = _first_row(data)
-            line = _QUOTED.sub(b"", data[begin:].lstrip(b"\r\n")).split(b"\n", 1)[0].strip()
+            data += bytes(memoryview(piece)[:count])
+            if not total:
+                refuse_binary(data, path)
+                begin = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
+                data = data[begin:]
+            total += count
+            at, lines, delimiter = _first_row(data)
+            data, begin, above, stated = data[at:], begin + at, above + lines, delimiter or stated
+            line = _QUOTED.sub(b"", data).split(b"\n", 1)[0].strip()
             delimiter = stated or _delimiter_of(line)
-            found = _first_records(data, delimiter, source.path, whole=whole)
+            found = list(islice(_records(data, delimiter, path, whole=whole, line=above + 1), _RECORDS))
             if whole or len(found) == _RECORDS:
                 break
-            more = len(data)
+            if not found and len(data) > _MAX_RECORD_BYTES:
+                msg = f"expected rows of at most {_MAX_RECORD_BYTES >> 20} MiB, found a longer row"
+                raise FormatError(f"{msg}; look for a quote that is not closed", path=path, line=above + 1)
+            more = max(total, _HEAD_BYTES) if data else _MAX_STEP_BYTES
     if not found:
-        raise FormatError("expected a graph, but the file is empty", path=source.path)
-    return Head(found, delimiter)
+        raise FormatError("expected a graph, but the file is empty", path=path)
+    moved = [one._replace(start=one.start + begin, stop=one.stop + begin) for one in found]
+    return Head(moved, delimiter)
 
 
 def _delimiter_of(line: bytes) -> bytes:
@@ -102,8 +124,18 @@ def _delimiter_of(line: bytes) -> bytes:
     return next((d for d in _DELIMITERS if d in line), b",")
 
 
-def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int, count: int) -> list[Any]:
-    """Return columns of a CSV file as Arrow strings; an empty field is null.
+def line_of_record(source: Source, head: Head, number: int) -> int:
+    """Return the line number of a record of a CSV file, from its number."""
+    records = _all_records(source, head)
+    return next(islice(records, number, None)).line
+
+
+def read_columns(
+    source: Source, head: Head, places: Sequence[int], *, skip: int, count: int
+) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return columns of a CSV file as Arrow strings, and the line number of each row.
+
+    An empty field is null. A row may have empty fields after the others, or lack the last ones.
 
     Parameters
     ----------
@@ -114,28 +146,29 @@ def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int
     skip : int
         Records to skip.
     count : int
-        Fields of each record.
+        Fields of the first record.
 
     Raises
     ------
     FormatError
-        If a record has another number of fields, breaks the rules of quotes, or is not UTF-8.
+        If a record has more fields, lacks a tail or head, breaks the rules of quotes, or is not UTF-8.
     """
     import pyarrow as pa
 
-    data = source.read_bytes()
     chunks: list[list[Any]] = [[] for _ in places]
     rows: list[list[bytes | None]] = [[] for _ in places]
-    for number, record in enumerate(_records(data, head.delimiter, source.path, whole=True)):
-        if number < skip:
-            continue
+    lines = array("q")
+    for record in islice(_all_records(source, head), skip, None):
         fields = record.fields
-        if len(fields) != count:
-            found = repr(data[record.start : record.stop][:60].decode("utf-8", "replace").strip())
+        short = len(fields) <= max(places[:2]) or (len(fields) < count and record.cut)
+        if short or any(field.text for field in fields[count:]):
+            found = repr(head.delimiter.join(field.text for field in fields)[:60].decode("utf-8", "replace"))
             msg = f"expected {count} fields, as in the first row, found {len(fields)} in {found}"
+            msg += "; the file ends within this row, so download it again" if record.cut else ""
             raise FormatError(msg, path=source.path, line=record.line)
+        lines.append(record.line)
         for row, place in zip(rows, places, strict=True):
-            row.append(fields[place].text or None)
+            row.append((fields[place].text or None) if place < len(fields) else None)
         if len(rows[0]) == _PIECE:
             require_part(PART_BYTES, source.path)
             for chunk, row in zip(chunks, rows, strict=True):
@@ -143,10 +176,28 @@ def read_columns(source: Source, head: Head, places: Sequence[int], *, skip: int
                 row.clear()
     for chunk, row in zip(chunks, rows, strict=True):
         chunk.append(pa.array(row, pa.binary()))
+    columns = [pa.chunked_array(chunk) for chunk in chunks]
     try:
-        return [pa.chunked_array(chunk).cast(pa.string()) for chunk in chunks]
-    except pa.ArrowInvalid as error:
-        raise FormatError("expected UTF-8 text; convert the file to UTF-8", path=source.path) from error
+        return [column.cast(pa.string()) for column in columns], np.asarray(lines)
+    except pa.ArrowInvalid:
+        values = zip(*columns, strict=True)
+        wrong = next(i for i, row in enumerate(values) if not all(map(_is_utf8, row)))
+        msg = "expected UTF-8 text; convert the file to UTF-8"
+        raise FormatError(msg, path=source.path, line=lines[wrong]) from None
+
+
+def _is_utf8(value: Any) -> bool:
+    try:
+        (value.as_py() or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _all_records(source: Source, head: Head) -> Iterator[Record]:
+    """Yield the records of a CSV file, the heading included."""
+    data = source.read_bytes()[head.records[0].start :]
+    return _records(data, head.delimiter, source.path, whole=True, line=head.records[0].line)
 
 
 def may_have_leading_zeros(source: Source, delimiter: bytes) -> bool:
@@ -162,17 +213,11 @@ def may_have_leading_zeros(source: Source, delimiter: bytes) -> bool:
     return False
 
 
-def _first_records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> list[Record]:
-    found: list[Record] = []
-    for record in _records(data, delimiter, path, whole=whole):
-        found.append(record)
-        if len(found) == _RECORDS:
-            break
-    return found
+def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool, line: int) -> Iterator[Record]:
+    """Yield the records of a text without empty lines.
 
-
-def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Iterator[Record]:
-    """Yield the records of a text without empty lines; `whole` is false if the file goes on."""
+    The text begins with a line of this number. `whole` is false if the file goes on.
+    """
     separator, ends = re.escape(delimiter), re.escape(delimiter)
     margin = b""  # blanks at the begin of a line, if blanks separate fields
     if delimiter == b" ":
@@ -183,8 +228,12 @@ def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Itera
     plain_field = blanks + rb"([^" + ends + rb"\r\n]*+)"
     follows = rb"(?:(" + separator + rb")|" + margin + rb"(?:\r?\n|\Z))"
     field = re.compile(b"(?:" + quoted_field + b"|" + plain_field + b")" + follows)
-    at, line, _ = _first_row(data)
+    at = 0
     while at < len(data):
+        empty = _EMPTY_LINES.match(data, at).end()  # type: ignore[union-attr] # matches nothing, too
+        line, at = line + data.count(b"\n", at, empty), empty
+        if at == len(data):
+            return
         start, fields, more = at, [], True
         while margin and data[at : at + 1] in (b" ", b"\t"):
             at += 1
@@ -203,16 +252,23 @@ def _records(data: bytes, delimiter: bytes, path: Path, *, whole: bool) -> Itera
         if not whole and not data.endswith(b"\n", start, at):
             return
         if len(fields) > 1 or fields[0].text or fields[0].quoted:
-            yield Record(fields, line, start, at)
+            yield Record(fields, line, start, at, not data.endswith(b"\n", start, at))
         line += data.count(b"\n", start, at)
 
 
 def _first_row(data: bytes) -> tuple[int, int, bytes | None]:
-    """Return where the first row begins, its line, and the delimiter if a line before it states one."""
-    at, line, delimiter = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0, 1, None
-    while (comment := _COMMENT.match(data, at)) and not _has_column_names(comment[0]):
-        at, line, delimiter = comment.end(), line + 1, comment[1] or delimiter
-    return at, line, delimiter
+    """Return where the first row begins, the lines before it, and the delimiter if one of them states it."""
+    at, delimiter = 0, None
+    for _ in range(FIRST_LINES):
+        at = _EMPTY_LINES.match(data, at).end()  # type: ignore[union-attr] # matches nothing, too
+        comment = _COMMENT.match(data, at)
+        if comment is None or _has_column_names(comment[0]):
+            return at, data.count(b"\n", 0, at), delimiter
+        at, delimiter = comment.end(), comment[1] or delimiter
+    at = _COMMENTS.match(data, at).end()  # type: ignore[union-attr] # matches nothing, too
+    last = data.rfind(b"\n", 0, at - 1) + 1
+    at = last if _has_column_names(data[last:at]) else at
+    return at, data.count(b"\n", 0, at), delimiter
 
 
 def _has_column_names(line: bytes) -> bool:

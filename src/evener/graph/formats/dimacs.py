@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT"]
 
 _UNDIRECTED = b"c Undirected graph: both arcs of every edge"
+_ORIGIN = "'a TAIL HEAD WEIGHT'"
 _UNWEIGHTED = b"c Unweighted graph: every weight is 1"
 
 
@@ -44,7 +45,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             msg = f"expected n = {options.n} vertices, but the problem line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
         unweighted = options.weighted is False or (options.weighted is None and _UNWEIGHTED in comments)
-        grammar = lines.Grammar(b"c", 3, not unweighted, prefix=b"a", min_id=1, max_id=n)
+        grammar = lines.Grammar(b"c", 3, not unweighted, prefix=b"a", min_id=1, max_id=n, origin=_ORIGIN)
         edges = lines.parse(text, grammar)
     if len(edges.src) != m:
         msg = f"expected {m} arcs by the problem line, found {len(edges.src)}; download the file again"
@@ -68,11 +69,9 @@ def read_heading(source: Source, /) -> Heading:
 
 def _problem(text: Text) -> tuple[int, int, set[bytes], int]:
     """Return the vertices, the arcs, the comments before the problem line, and its line number."""
-    comments = set()
-    while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"c")):
-        comments.add(line.strip())
-        text.skip()
-    problem = re.fullmatch(rb"p\s+\S+\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
+    comments = {line.strip() for line in text.ignored(b"c", kept=b"c Un")}
+    line = text.peek()
+    problem = re.fullmatch(rb"\s*p\s+\S+\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
     if problem is None:
         found = "the end of the file" if line is None else repr(line[:60].decode("utf-8", "replace"))
         msg = f"expected the problem line 'p sp VERTICES ARCS' before the first arc, found {found}"

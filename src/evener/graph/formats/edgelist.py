@@ -9,9 +9,9 @@ vertices without edges, and for the types of weights and ids.
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist_heading import EdgeListHeading, cast_weights, read_comments
+from evener.graph.formats.edgelist_heading import COMMENTS, EdgeListHeading, cast_weights, read_comments
 from evener.graph.formats.edgelist_names import (
     NAMES,
     WEIGHT,
@@ -46,6 +46,7 @@ from evener.graph.formats.name_lines import (
 )
 from evener.graph.formats.read_options import ReadOptions
 from evener.graph.formats.registry import Format, format_of
+from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
 from evener.graph.formats.text_stream import open_text
 from evener.graph.share import EdgeIds, EdgeShare
@@ -62,12 +63,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "read_numbers", "refuse_columns"]
 
-COMMENTS = b"#%"
-
 # Smallest accepted fraction of the edge count in the comment; published files may lack a few edges.
 _MIN_EDGE_SHARE = 0.99
 
-_log = logging.getLogger("evener")
 # Commas within numbers: between thousands in the first field, or as decimal point in the third.
 _COMMAS = re.compile(rb"\s*([1-9]\d{0,2}(,\d{3})+[ \t]+\d|\d+[ \t]+\d+[ \t]+[-+]?\d+,\d+\s*$)")
 # Numbers with leading zeros, such as postal codes, are names.
@@ -92,12 +90,12 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
                 line, cut = text.line, text.cut
     if not numbers:
         fields = read_fields(source)
-        head = [column[0].as_py() for column in fields.columns] if len(fields.line) else []
-        if has_column_names(fields, heading) and find_edge_columns([str(name) for name in head]):
+        head = fields.first
+        if has_column_names(fields, heading) and find_edge_columns(head):
             warn_words_as_column_names(source.path, head, [c[1].as_py() for c in fields.columns])
             directed = heading.directed if options.directed is None else options.directed
             return _read_table(source, replace(options, directed=directed))
-        edges = edges_of_names(fields, source, options, heading, head)
+        edges = edges_of_names(fields, source, options, heading)
         line, cut = fields.last_line, fields.cut
     _check_count(source.path, line, heading, len(edges.src), cut=cut)
     return build_graph(edges, options, source.path)
@@ -196,9 +194,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
         _check_count(source.path, part.last_line, heading, found, cut=part.cut)
         weights = to_common_dtype(world, part.edges.weights)
         if weights is not None:
-            gapless = part.line_count == len(weights)
-            where = range(part.first_line, part.first_line + len(weights)) if gapless else None
-            weights = on_all_ranks(world, lambda: cast_weights(weights, heading, source.path, where))
+            weights = on_all_ranks(world, lambda: cast_weights(weights, heading, source.path, part.line_of))
         edges = EdgeIds(part.edges.src, part.edges.dst, weights, path=source.path)
     listed = len(isolated) > 0
     edges.n = options.n if options.n is not None else None if listed else heading.n
@@ -210,12 +206,12 @@ def _share_of_names(
     source: Source, options: ReadOptions, world: World, heading: EdgeListHeading, *, line: int, offset: int
 ) -> EdgeShare:
     """Return the edges in this rank's part of an edge list of names."""
-    fields, first = read_fields_in_parts(world, source, line=line, offset=offset)
+    fields = read_fields_in_parts(world, source, line=line, offset=offset)
     begins = next((rank for rank, rows in enumerate(world.allgather(len(fields.line))) if rows), 0)
     own = heading if world.rank == begins else replace(heading, isolated=[])
     edges = on_all_ranks(
         world,
-        lambda: edges_of_names(fields, source, options, own, first, begins=world.rank == begins),
+        lambda: edges_of_names(fields, source, options, own, begins=world.rank == begins),
     )
     found = world.allreduce(len(edges.src), "sum")
     _check_count(source.path, fields.last_line, heading, found, cut=fields.cut)
@@ -236,13 +232,11 @@ def read_numbers(text: Text, options: ReadOptions, heading: EdgeListHeading, *, 
         edges.weights = np.empty(0, heading.weights) if options.weighted or heading.weights else None
     else:
         grammar = _grammar_of(text, options, remedy=remedy)
-        before = text.line
+        line_of = partial(line_of_row, text.source, comments=COMMENTS, after=text.line)
         edges = lines.parse(text, grammar)
+        edges.line_of = line_of
         if edges.weights is not None:
-            # If each line is an edge, the row gives the line number.
-            gapless = text.line - before == len(edges.weights)
-            where = range(before + 1, text.line + 1) if gapless else None
-            edges.weights = cast_weights(edges.weights, heading, text.source.path, where)
+            edges.weights = cast_weights(edges.weights, heading, text.source.path, line_of)
     edges.directed = heading.directed
     edges.n = heading.n
     if heading.isolated:
@@ -253,19 +247,22 @@ def read_numbers(text: Text, options: ReadOptions, heading: EdgeListHeading, *, 
 def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = NAMES) -> lines.Grammar:
     """Return the syntax of the lines, given the first line of an edge."""
     first = text.peek()
-    fields = lines.fields_of(first or b"")
+    mark = lines.mark_of(first or b"")
+    fields = lines.fields_of(first or b"", mark)
     if len(fields) < 2:
         raise FormatError(_too_few_fields(first), path=text.source.path, line=text.line + 1)
     weighted = options.weighted
     if weighted is None:
         weighted = len(fields) > 2 and WEIGHT.match(fields[2]) is not None
-        if len(fields) > 2 and fields[2] and not weighted:
+        if len(fields) > 2 and not weighted:
             warn_unread_weights(text.source.path, fields[2])
     if weighted and len(fields) < 3:
         msg = f"expected three fields because of weighted=True, found {len(fields)}"
         raise FormatError(msg, path=text.source.path, line=text.line + 1)
     max_id = None if options.n is None else max(options.n - 1, 0)
-    return lines.Grammar(COMMENTS, len(fields), weighted, max_id=max_id, remedy=remedy, zeros=False)
+    return lines.Grammar(
+        COMMENTS, len(fields), weighted, mark=mark, max_id=max_id, remedy=remedy, zeros=False
+    )
 
 
 def refuse_columns(options: ReadOptions, what: str) -> None:

@@ -11,15 +11,20 @@ from evener.graph.formats.integer_weights import first_not_representable
 from evener.system import memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from evener.graph.formats.text_stream import Text
 
-__all__ = ["EdgeListHeading", "cast_weights", "read_comments"]
+__all__ = ["COMMENTS", "EdgeListHeading", "cast_weights", "read_comments"]
 
+COMMENTS = b"#%"
+# The begin of the comments of `write` after lists of ids.
+_OWN = b"# W"
 # Bytes of comments between two checks of the memory, and bytes of memory per byte of listed ids.
 _CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
+# A number of vertices or edges, perhaps with commas between thousands.
+_COUNT = r"(\d{1,18}|\d{1,3}(?:,\d{3})+)(?![\d,]*\d)"
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
 
 
@@ -43,10 +48,10 @@ class EdgeListHeading:
         elif word := re.match(r"%\s*(sym|asym|bip)\b", line):
             self.directed = word[1] != "sym"
             self.bipartite = word[1] == "bip"
-        if count := re.search(r"\bNodes:\s*(\d{1,18})\b", line):
-            self.vertices = int(count[1])
-        if count := re.search(r"\bEdges:\s*(\d{1,18})\b", line):
-            self.edges = int(count[1])
+        if count := re.search(rf"\bNodes:\s*{_COUNT}", line):
+            self.vertices = int(count[1].replace(",", ""))
+        if count := re.search(rf"\bEdges:\s*{_COUNT}", line):
+            self.edges = int(count[1].replace(",", ""))
         if span := re.fullmatch(r"# Ids: 0 to (\d{1,18})", line):
             self.n = int(span[1]) + 1
         if line == "# Ids: strings":
@@ -59,28 +64,32 @@ class EdgeListHeading:
 
 def read_comments(text: Text) -> EdgeListHeading:
     """Return the properties in the comments, and skip them."""
-    heading, checked = EdgeListHeading(), text.offset
-    while (line := text.peek()) is not None and (not line.strip() or line.lstrip()[:1] in (b"#", b"%")):
-        if line.lower().startswith(b"%%matrixmarket"):
+    heading, checked = EdgeListHeading(), 0
+    for line in text.ignored(COMMENTS, kept=_OWN):
+        if line.lower().lstrip(b"% \t").startswith(b"matrixmarket"):
             msg = "expected an edge list, found a Matrix Market file; give format='mtx'"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
+            raise FormatError(msg, path=text.source.path, line=text.line)
         heading.parse_comment(line.decode("utf-8", "replace").strip())
         if heading.weights not in (None, *_TYPES):
             msg = f"expected a weight type of {', '.join(_TYPES)}, found {heading.weights} in the comment"
-            raise FormatError(msg, path=text.source.path, line=text.line + 1)
-        text.skip()
-        if text.offset - checked > _CHECK_BYTES:
-            checked = text.offset
+            raise FormatError(msg, path=text.source.path, line=text.line)
+        checked += len(line)
+        if checked > _CHECK_BYTES:
+            checked = 0
             memory.require(_LISTED_BYTES * _CHECK_BYTES, f"the ids in the comments of {text.source.path}")
     return heading
 
 
-def cast_weights(weights: Any, heading: EdgeListHeading, path: Path, where: Sequence[int] | None) -> Any:
-    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them."""
+def cast_weights(
+    weights: Any, heading: EdgeListHeading, path: Path, line_of: Callable[[int], int] | None
+) -> Any:
+    """Return weights in the type of the comment, or raise `FormatError` if the type cannot hold them.
+
+    `line_of` returns the line number of an edge, from its row.
+    """
     if heading.weights is None:
         return weights
     if (wrong := first_not_representable(weights, heading.weights)) is not None:
-        edge = f" for edge {wrong + 1}" if where is None else ""
-        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}{edge}; correct one"
-        raise FormatError(msg, path=path, line=None if where is None else int(where[wrong]))
+        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}; correct one"
+        raise FormatError(msg, path=path, line=None if line_of is None else line_of(wrong))
     return weights.astype(heading.weights)

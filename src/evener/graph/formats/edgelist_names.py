@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from evener.graph.formats.edgelist_heading import cast_weights
 from evener.graph.formats.edges import Edges
 from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
 from evener.graph.formats.name_lines import NUMBER, is_header_row
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,27 +46,25 @@ _BRACKET = re.compile(r"\([^)]*|\[[^]]*|\{[^}]*")
 _ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
 _MAX_EXACT = 2.0**53
 
-_log = logging.getLogger("evener")
-
 
 def warn_words_as_column_names(path: Path, head: list[str], below: list[str]) -> None:
     """Warn that the first line of a list of names is a heading, if it may be an edge as well."""
     if [word.lower() for word in head] in _WORDS and not all(map(NUMBER.fullmatch, below)):
         msg = "%s: the first line, %r, is read as column names; to read it as an edge, begin the file with %r"
-        _log.warning(msg, path, " ".join(head), "# Ids: strings")
+        log.warning(msg, path, " ".join(head), "# Ids: strings")
 
 
 def warn_leading_zero(path: str | Path | None, line: int | None = None) -> None:
     """Warn that an id with leading zeros makes all ids strings."""
     where = path if line is None else f"{path}, line {line}"
     msg = "%s: all ids are strings, because an id has leading zeros; remove the zeros to read integers"
-    _log.warning(msg, where)
+    log.warning(msg, where)
 
 
 def warn_unread_weights(path: Path, third: bytes) -> None:
     """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
     value = shorten(third.decode("utf-8", "replace"), 60)
-    _log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
+    log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
 def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
@@ -74,9 +72,9 @@ def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
     return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
 
 
-def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading, head: list[str]) -> None:
+def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading) -> None:
     """Raise `FormatError` if the first line of a list of names is no edge."""
-    msg = ""
+    head, msg = fields.first, ""
     if has_column_names(fields, heading):
         if any(map(NUMBER.fullmatch, head[:2])):
             found = " ".join(head[:2])
@@ -94,22 +92,22 @@ def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading, head
 
 
 def edges_of_names(
-    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, head: list[str], *,
-    begins: bool = True,
-) -> Edges:  # fmt: skip
+    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, *, begins: bool = True
+) -> Edges:
     """Return the edges of a list with string ids, or with integer ids that have a point.
 
-    `head` has the fields of the first line of the file, which is in `fields` if `begins` is true.
+    The first line of the file is in `fields` if `begins` is true.
     """
     import pyarrow as pa
 
     columns, line = fields.columns, fields.line
     ends, count = columns[:2], len(columns)
     if begins:
-        _check_first_line(fields, source.path, heading, head)
+        _check_first_line(fields, source.path, heading)
     weights = None
-    third = head[2].encode() if len(head) > 2 else b""
-    if begins and third and options.weighted is None and not WEIGHT.match(third):
+    head, third = fields.first, fields.third.encode()
+    several = any(head[2:])
+    if begins and several and options.weighted is None and not WEIGHT.match(third):
         warn_unread_weights(source.path, third)
     if options.weighted or (options.weighted is None and WEIGHT.match(third)):
         if count < 3:
@@ -117,12 +115,12 @@ def edges_of_names(
         weights = _parse_weights(columns[2], line, source.path, heading)
     if not heading.strings and head and all(_DECIMAL.fullmatch(end.encode()) for end in head[:2]):
         src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
-        edges = Edges(src, dst, weights, heading.directed, heading.n)
+        edges = Edges(src, dst, weights, heading.directed, heading.n, line_of=lambda row: int(line[row]))
         if heading.isolated:
             add_isolated(edges, parse_isolated_ids(heading.isolated, source.path))
         return edges
     extra = pa.chunked_array([heading.isolated], pa.string())
-    (src, dst, _), ids = number_strings([*ends, extra], source.path)
+    (src, dst, _), ids = number_strings([*ends, extra], source.path, lambda row: int(line[row]))
     return Edges(src, dst, weights, heading.directed, ids=ids)
 
 
@@ -158,11 +156,11 @@ def _parse_weights(column: Any, line: Any, path: Path, heading: EdgeListHeading)
         wrong = _first_mismatch(column, f"^(?i:{NUMBER.pattern})$")
         found = f"found {column[wrong].as_py()!r}" if wrong >= 0 else first_clause(error)
         msg = f"expected a weight as third field, {found}; correct it, or read with weighted=False"
-        raise FormatError(msg, path=path, line=int(line[wrong]) if wrong >= 0 else None) from error
+        raise FormatError(msg, path=path, line=int(line[wrong]) if wrong >= 0 else None) from None
     if len(infinite := np.flatnonzero(~np.isfinite(weights))):
         msg = f"expected a weight, a finite number, as third field, found {weights[infinite[0]]}"
         raise FormatError(msg, path=path, line=int(line[infinite[0]]))
     if heading.weights is not None and "int" in heading.weights and (np.abs(weights) >= 2**53).any():
         with contextlib.suppress(pa.ArrowInvalid):  # parse again without rounding to floats
             weights = column.cast(heading.weights).to_numpy()
-    return cast_weights(weights, heading, path, line)
+    return cast_weights(weights, heading, path, lambda row: int(line[row]))

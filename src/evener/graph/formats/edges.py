@@ -12,7 +12,7 @@ from evener.graph.formats.rows import check_symmetric, to_undirected
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -53,6 +53,8 @@ class Edges:
         The id of each vertex, ascending. `src` and `dst` are then positions in `ids`.
     both_directions : bool
         True if the file lists an undirected edge in both directions.
+    line_of : callable, optional
+        Returns the line number of an edge, from its row.
     """
 
     src: NDArray[Any]
@@ -62,6 +64,7 @@ class Edges:
     n: int | None = None
     ids: NDArray[Any] | None = None
     both_directions: bool = False
+    line_of: Callable[[int], int] | None = None
 
 
 def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
@@ -103,6 +106,8 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
 def _graph_of_numbers(edges: Edges, options: ReadOptions, path: Path, *, directed: bool) -> Graph:
     """Return the graph of the tails and heads as numbers; an error names the file."""
     n = edges.n if options.n is None else options.n
+    if n is not None and edges.ids is None:
+        _refuse_large_ids(edges, n, path)
     try:
         return Graph.from_edges(
             edges.src,
@@ -118,6 +123,21 @@ def _graph_of_numbers(edges: Edges, options: ReadOptions, path: Path, *, directe
     except OutOfMemoryError as error:
         msg = f"{path}: {error}"
         raise OutOfMemoryError(msg, needed=error.needed, available=error.available) from error
+
+
+def _refuse_large_ids(edges: Edges, n: int, path: Path) -> None:
+    """Raise `FormatError` for the first edge with an id that is not below `n`."""
+    first = None
+    for ends in (edges.src, edges.dst):
+        if ends.dtype.kind in "iu" and len(ends) and ends.max() >= n:
+            row = int((ends >= n).argmax())
+            first = (row, ends[row]) if first is None else min(first, (row, ends[row]))
+    if first is not None:
+        row, found = first
+        line = None if edges.line_of is None else edges.line_of(row)
+        where = f" in row {row + 1}" if line is None else ""
+        msg = f"expected ids below n = {n}, found {found}{where}; omit n="
+        raise FormatError(msg, path=path, line=line)
 
 
 class Piece(NamedTuple):

@@ -20,6 +20,9 @@ __all__ = ["PART_BYTES", "Source", "Stream", "open_compressed", "require_part"]
 # Bytes of decompressed content between two checks of the memory.
 PART_BYTES = 1 << 24
 
+# Content of more bytes than this may not expand by more than a factor: no graph repeats itself so often.
+_FREE_BYTES, _MAX_EXPANSION = 1 << 27, 500
+
 # Bytes of memory per byte of text, until the next check: the line "1" becomes an integer of 8 bytes.
 _EXPANSION = 8
 
@@ -35,8 +38,10 @@ class Stream:
         self._bytes: Any = (
             pa.CompressedInputStream(self._file, source.compression) if compressed else self._file
         )
+        self._source = source
         self._size = source.size
         self._start = source.start
+        self._filled = 0
         if source.start:
             self._file.seek(source.start)
 
@@ -50,7 +55,19 @@ class Stream:
             if not count:
                 break
             filled += count
+        self._filled += filled
+        if self._bytes is not self._file and self._filled > _FREE_BYTES:
+            self._refuse_expansion()
         return filled
+
+    def _refuse_expansion(self) -> None:
+        """Raise `FormatError` for a small file with content that would occupy a core for hours."""
+        if self._filled > _MAX_EXPANSION * self._file.tell():
+            msg = (
+                f"expected a graph, found {self._source.compression} data that expands more than "
+                f"{_MAX_EXPANSION}-fold, to {self._filled >> 20:,} MiB so far; decompress it to read it"
+            )
+            raise FormatError(msg, path=self._source.path)
 
     def fraction(self) -> float:
         """Return the fraction of the source that was read."""

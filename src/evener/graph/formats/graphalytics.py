@@ -1,7 +1,8 @@
-"""LDBC Graphalytics: ``NAME.properties``, ``NAME.v`` (one id per line), ``NAME.e`` (``tail head [weight]``).
+"""LDBC Graphalytics: ``NAME.properties``, ``NAME.v`` (ids) and ``NAME.e`` (``tail head [properties]``).
 
 Each of the three paths selects the graph. The vertex file defines the vertices, so vertices without edges and
-gaps between ids stay.
+gaps between ids stay. The weight of an edge is the property that ``sssp.weight-property`` names, or else a
+property with a usual name, such as weight. The reader skips other properties of edges and vertices.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from evener.errors import ArgumentError, FileError, FormatError
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import Edges, build_graph, count_edges, refuse_infinite, write_lines
-from evener.graph.formats.file import Source, open_compressed
+from evener.graph.formats.file import Source, open_compressed, require_part
+from evener.graph.formats.graphalytics_properties import read_properties, weight_place, words_of
 from evener.graph.formats.registry import COMPRESSIONS, Format
+from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.text_part import (
     count_lines,
     parse_in_parts,
@@ -35,6 +38,7 @@ from evener.graph.share import EdgeIds, EdgeShare
 from evener.system import memory
 from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write, atomic_write_all
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,13 +46,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.formats.read_options import ReadOptions
+    from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
     from evener.system.world import World
 
 __all__ = ["FORMAT"]
 
-# Largest properties file.
-_MAX_PROPERTIES_BYTES = 1 << 20
 # Bytes per vertex for the sorted ids, and per edge for the places of its ends.
 _SORT_BYTES, _PLACE_BYTES = 17, 24
 # The names of links to new files begin with this.
@@ -57,13 +60,14 @@ _LINK = ".new-"
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a properties, vertex or edge file."""
-    path, properties, weighted = _begin(source, options)
-    ids = _read_vertices(_component_file(properties, "vertex-file", path))
+    path, properties, weight = _begin(source, options)
+    named = bool(properties.get("vertex-properties.names"))
+    ids = _read_vertices(_component_file(properties, "vertex-file", path), with_properties=named)
     _check_count(properties, "meta.vertices", len(ids), path)
     edge_source = _component_file(properties, "edge-file", path)
-    edges = _read_edges(edge_source, weighted=weighted, read_weights=options.weighted is not False)
+    edges = _read_edges(edge_source, properties, weight)
     _check_count(properties, "meta.edges", len(edges.src), path)
-    _renumber(edges, ids, edge_source.path)
+    _renumber(edges, ids, edge_source)
     edges.directed = _read_directed(properties, path)
     return build_graph(edges, options, path)
 
@@ -73,16 +77,16 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
 
     def begin() -> Any:
         options.refuse_n(source.path, "a list of ids")
-        path, properties, weighted = _begin(source, options)
+        path, properties, weight = _begin(source, options)
         files = [_component_file(properties, key, path) for key in ("vertex-file", "edge-file")]
         for file in files:
             refuse_compressed(file)
-        grammar = _grammar_of(files[1], weighted=weighted, read_weights=options.weighted is not False)
-        return path, properties, *files, grammar, _read_directed(properties, path)
+        grammar = _grammar_of(files[1], properties, weight)
+        return path, properties, *files, weight, grammar, _read_directed(properties, path)
 
-    path, properties, vertices, file, grammar, stated = on_all_ranks(world, begin)
-    part = part_of(world, vertices)
-    ids = parse_in_parts(world, lambda: (_read_vertices(part), count_lines(part)))
+    path, properties, vertices, file, weight, grammar, stated = on_all_ranks(world, begin)
+    part, named = part_of(world, vertices), bool(properties.get("vertex-properties.names"))
+    ids = parse_in_parts(world, lambda: (_read_vertices(part, with_properties=named), count_lines(part)))
     _check_count(properties, "meta.vertices", world.allreduce(len(ids), "sum"), path)
     nothing = np.empty(0, np.uint32)
     edges = EdgeIds(nothing, nothing, None, ids, listed=True, path=file.path)
@@ -90,52 +94,23 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
         found = parse_part(world, file, grammar)
         edges.src, edges.dst = found.edges.src, found.edges.dst
         edges.weights = to_common_dtype(world, found.edges.weights)
-    elif options.weighted is not False and properties.get("edge-properties.names", "").strip():
+    elif weight is not None:
         edges.weights = np.empty(0)
     _check_count(properties, "meta.edges", world.allreduce(len(edges.src), "sum"), path)
     return options.share_of(edges, stated=stated)
 
 
-def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], bool]:
-    """Return the properties file, the properties, and whether edges have weights."""
+def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], int | None]:
+    """Return the properties file, the properties, and the place of the weight among those of an edge."""
     refuse_columns(options, "a Graphalytics graph")
     path = _properties_path(source)
-    properties = _read_properties(path)
-    weighted = bool(properties.get("edge-properties.names", "").strip())
-    if options.weighted and not weighted:
-        raise FormatError("expected a weight in edge-properties.names, found none", path=path)
-    return path, properties, weighted
+    properties = read_properties(path)
+    return path, properties, weight_place(properties, options, path)
 
 
 def _properties_path(source: Source) -> Path:
     name = source.path.with_suffix("") if source.compression else source.path
     return name.with_suffix(".properties")
-
-
-def _read_properties(path: Path) -> dict[str, str]:
-    """Return the properties of the graph, without the prefix ``graph.NAME.``."""
-    source = Source(path)
-    source.check()
-    if source.size > _MAX_PROPERTIES_BYTES:
-        msg = f"expected at most {_MAX_PROPERTIES_BYTES:,} bytes of properties, found {source.size:,}"
-        raise FormatError(msg, path=path)
-    try:
-        text = source.read_bytes().decode()
-    except UnicodeDecodeError:
-        raise FormatError("expected properties as text, found binary data", path=path) from None
-    found = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith(("#", "!")):
-            continue
-        match = re.fullmatch(r"graph\.([^=:]+)[=:](.*)", line.strip())
-        if match is None:
-            msg = f"expected 'graph.NAME.PROPERTY = VALUE', found {line[:60]!r}"
-            raise FormatError(msg, path=path, line=number)
-        # The name of a graph may hold points.
-        name = match[1].strip()
-        key = name.removeprefix(f"{path.stem}.")
-        found[key if key != name else name.partition(".")[2]] = match[2].strip()
-    return found
 
 
 def _component_file(properties: dict[str, str], key: str, path: Path) -> Source:
@@ -168,76 +143,91 @@ def _check_count(properties: dict[str, str], key: str, found: int, path: Path) -
         raise FormatError(msg, path=path)
 
 
-def _read_vertices(source: Source) -> NDArray[np.int64]:
-    """Return the ids of a vertex file, ascending."""
+def _read_vertices(source: Source, *, with_properties: bool) -> NDArray[np.int64]:
+    """Return the ids of a vertex file, ascending; properties may follow an id."""
+    ids = np.concatenate([np.empty(0, np.int64), *_vertex_ids(source, with_properties=with_properties)])
+    memory.require(_SORT_BYTES * len(ids), f"the vertices of {source.path}")
+    ascending = np.sort(ids)
+    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
+    if len(repeated):
+        twice = ascending[repeated[0]]
+        line = line_of_row(source, int(np.flatnonzero(ids == twice)[1]))
+        raise FormatError(f"expected distinct vertex ids, found {twice} again", path=source.path, line=line)
+    return ascending
+
+
+def _vertex_ids(source: Source, *, with_properties: bool) -> Iterator[NDArray[np.int64]]:
+    """Yield the ids of a vertex file in pieces."""
     import pyarrow as pa
-    from pyarrow import csv
+    import pyarrow.compute as pc
 
     with open_text(source, empty=True) as text:
-        if text.peek() is None:
-            return np.empty(0, dtype=np.int64)
-
-    def attempt(*, threads: bool) -> NDArray[np.int64]:
-        with source.open() as stream:
-            table = csv.read_csv(
-                stream,
-                read_options=csv.ReadOptions(column_names=["id"], use_threads=threads),
-                convert_options=csv.ConvertOptions(column_types={"id": pa.int64()}, null_values=[]),
-            )
-        memory.require(_SORT_BYTES * len(table), f"the vertices of {source.path}")
-        column: NDArray[np.int64] = table.column(0).to_numpy()
-        return column
-
-    try:
-        ids = attempt(threads=True)
-    except pa.ArrowInvalid:
-        try:  # with one thread, the error names the row
-            ids = attempt(threads=False)
-        except pa.ArrowInvalid as error:
-            row = re.search(r"Row #(\d+)", str(error))
-            msg = f"expected a vertex id, an integer, in each line: {str(error).splitlines()[0]}"
-            raise FormatError(msg, path=source.path, line=int(row[1]) if row else None) from error
-    if len(ids) and ids.min() < 0:
-        line = int((ids < 0).argmax())
-        msg = f"expected vertex ids from 0 up, found {ids[line]}"
-        raise FormatError(msg, path=source.path, line=line + 1)
-    ids = np.sort(ids)
-    repeated = np.flatnonzero(ids[1:] == ids[:-1])
-    if len(repeated):
-        raise FormatError(f"expected distinct vertex ids, found {ids[repeated[0]]} twice", path=source.path)
-    return ids
+        for chunk in text.chunks():
+            require_part(chunk.stop - chunk.start, source.path)
+            for part in chunk.arrow_lines():
+                rows = pc.ascii_trim_whitespace(part)
+                words = rows.filter(pc.not_equal(rows, ""))
+                if with_properties:
+                    words = pc.list_element(pc.ascii_split_whitespace(words, max_splits=1), 0)
+                try:
+                    yield words.cast(pa.int64()).to_numpy(zero_copy_only=False)
+                except pa.ArrowInvalid:
+                    _refuse_vertex(rows, words, text)
+                if (negative := pc.index(pc.starts_with(words, "-"), pa.scalar(True)).as_py()) >= 0:  # noqa: FBT003
+                    _refuse_vertex(rows, words, text, negative)
+                text.line += len(part)
 
 
-def _read_edges(source: Source, *, weighted: bool, read_weights: bool) -> Edges:
-    grammar = _grammar_of(source, weighted=weighted, read_weights=read_weights)
+def _refuse_vertex(rows: Any, words: Any, text: Text, wrong: int | None = None) -> None:
+    """Raise `FormatError` for a word that is no id, by default the first one in a part of a vertex file."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if wrong is None:
+        words = words.cast(pa.binary())
+        wrong = next(i for i, word in enumerate(words) if not re.fullmatch(rb"\d{1,18}", word.as_py()))
+    places = np.flatnonzero(pc.not_equal(rows, "").to_numpy(zero_copy_only=False))
+    word = words[wrong].as_buffer().to_pybytes()[:60].decode("utf-8", "replace")
+    msg = f"expected a vertex id, an integer from 0 up, in each line, found {word!r}"
+    raise FormatError(msg, path=text.source.path, line=text.line + 1 + int(places[wrong]))
+
+
+def _read_edges(source: Source, properties: dict[str, str], weight: int | None) -> Edges:
+    grammar = _grammar_of(source, properties, weight)
     if grammar is None:
         nothing = np.empty(0, dtype=np.uint32)
-        return Edges(nothing, nothing, np.empty(0) if weighted else None)
+        return Edges(nothing, nothing, None if weight is None else np.empty(0))
     with open_text(source, empty=True) as text:
         return lines.parse(text, grammar)
 
 
-def _grammar_of(source: Source, *, weighted: bool, read_weights: bool) -> lines.Grammar | None:
+def _grammar_of(source: Source, properties: dict[str, str], weight: int | None) -> lines.Grammar | None:
     """Return the syntax of the lines of an edge file; None without lines."""
     with open_text(source, empty=True) as text:
+        for _ in text.ignored(b""):  # empty lines
+            pass
         if (first := text.peek()) is None:
             return None
-    fields = len(lines.fields_of(first))
-    if fields < 2 + weighted:
-        msg = f"expected {2 + weighted} fields by the properties, found {fields}"
-        raise FormatError(msg, path=source.path, line=1)
-    return lines.Grammar(b"", fields, weighted and read_weights)
+        line = text.line + 1
+    found, names = len(lines.fields_of(first, b"")), words_of(properties, "edge-properties.names")
+    if found < 2 or (names and found != 2 + len(names)):
+        msg = f"expected {2 + len(names)} fields by edge-properties.names, found {found}"
+        raise FormatError(msg, path=source.path, line=line)
+    if found > 2 and not names:
+        msg = "%s: the graph has no weights: edges have properties, but edge-properties.names is missing"
+        log.warning(msg, source.path)
+    return lines.Grammar(b"", found, weight is not None, between=weight or 0)
 
 
-def _renumber(edges: Edges, ids: NDArray[np.int64], path: Path) -> None:
+def _renumber(edges: Edges, ids: NDArray[np.int64], source: Source) -> None:
     """Replace ids of tails and heads by positions, unless the ids are ``0..n-1``."""
-    memory.require(_PLACE_BYTES * len(edges.src), f"the edges of {path}")
+    memory.require(_PLACE_BYTES * len(edges.src), f"the edges of {source.path}")
     for end in (edges.src, edges.dst):
         place = np.minimum(np.searchsorted(ids, end), max(len(ids) - 1, 0))
         unknown = np.flatnonzero(ids[place] != end) if len(ids) else np.arange(min(len(end), 1))
         if len(unknown):
-            msg = f"edge {unknown[0] + 1} names vertex {end[unknown[0]]}, which the vertex file lacks"
-            raise FormatError(msg, path=path)
+            msg = f"expected a vertex of the vertex file, found {end[unknown[0]]}, which it lacks"
+            raise FormatError(msg, path=source.path, line=line_of_row(source, int(unknown[0])))
     if len(ids) == 0 or ids[-1] == len(ids) - 1:
         edges.n = len(ids)
         return
@@ -303,7 +293,7 @@ def _name_links(path: Path, properties: dict[str, Any], *moves: tuple[Path, Path
         yield
     finally:
         # After an error, the properties may name the links. Other writes may have left theirs.
-        named = set(_read_properties(path).values())
+        named = set(read_properties(path).values())
         for target, _ in moves:
             for link in path.parent.glob(f"{_LINK}????????.{glob.escape(target.name)}"):
                 if link.name not in named:
@@ -323,7 +313,7 @@ def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
     if not existing:
         return
     try:
-        keys = _read_properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
+        keys = read_properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
     except (FormatError, FileError):
         keys = set()
     if not keys:

@@ -12,6 +12,7 @@ from evener.graph.arrays import string_array
 from evener.system import memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -27,7 +28,9 @@ _STRING_BYTES = 64
 _RENUMBER_BYTES = 40
 
 
-def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
+def number_strings(
+    columns: list[Any], path: Path, line_of: Callable[[int], int] | None = None
+) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
     """Number the strings of several Arrow columns in ascending order.
 
     Parameters
@@ -36,6 +39,8 @@ def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint
         Strings, or dictionaries of strings, without nulls.
     path : Path
         Path of the file, for messages.
+    line_of : callable, optional
+        Returns the line number of a row.
 
     Returns
     -------
@@ -71,7 +76,11 @@ def number_strings(columns: list[Any], path: Path) -> tuple[list[NDArray[np.uint
     cut = pc.index(pc.match_substring(ids, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
     if cut >= 0:
         msg = f"expected vertex ids without the character NUL, found {ids[cut].as_py()!r}"
-        raise FormatError(msg, path=path)
+        line = None
+        if line_of is not None:  # the rows of a text, without dictionaries
+            found = [pc.index(column, ids[cut].cast(column.type)).as_py() for column in columns]
+            line = line_of(min(row for row in found if row >= 0))
+        raise FormatError(msg, path=path, line=line)
     places = np.empty(len(names), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
     ends = np.cumsum([len(column) for column in columns])[:-1]

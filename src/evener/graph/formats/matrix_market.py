@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +23,13 @@ from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
+from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.rows import apply_options, parallel_edges, sum_parallel_edges
 from evener.graph.formats.text_stream import open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -58,13 +61,15 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             msg = f"expected n = {options.n} vertices, but the size line has {n}; remove n"
             raise FormatError(msg, path=source.path, line=where)
         weighted = field != "pattern" and options.weighted is not False
-        grammar = lines.Grammar(b"%", 2 if field == "pattern" else 3, weighted, min_id=1, max_id=n)
-        edges = lines.parse(text, grammar)
+        origin = f"because the banner says {field!r}"
+        fields = 2 if field == "pattern" else 3
+        edges = lines.parse(text, lines.Grammar(b"%", fields, weighted, min_id=1, max_id=n, origin=origin))
+    line_of = partial(line_of_row, source, comments=b"%", after=where)
     if len(edges.src) != entries:
         msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"
         raise FormatError(msg, path=source.path, line=where)
     if edges.weights is not None and field.endswith("integer"):
-        _check_integers(edges.weights, field, source.path)
+        _check_integers(edges.weights, field, source.path, line_of)
     edges.src -= edges.src.dtype.type(1)
     edges.dst -= edges.dst.dtype.type(1)
     if edges.weights is not None and field == "real":
@@ -72,7 +77,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     edges.n = n
     edges.directed = symmetry != "symmetric"
     if symmetry == "skew-symmetric":
-        _add_upper_triangle(edges, source.path)
+        _add_upper_triangle(edges, source.path, line_of)
     kept = replace(options, directed=None, self_loops="keep", duplicates="keep")
     graph = build_graph(edges, kept, source.path)
     if not parallel:
@@ -94,9 +99,13 @@ def read_heading(source: Source, /) -> Heading:
 
 def _banner(text: Text) -> tuple[str, str]:
     line = (text.peek() or b"").decode("utf-8", "replace")
-    words = line.lower().split()
-    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+    words = line.lower().lstrip("% \t").split()
+    # Some files have one % only, or blanks after it.
+    if not line.startswith("%") or line.lower().lstrip("% \t").split()[:2] != ["matrixmarket", "matrix"]:
         msg = f"expected '{_BANNER}', found {line[:60]!r}"
+        raise FormatError(msg, path=text.source.path, line=1)
+    if len(words) != 5:
+        msg = f"expected five words, '{_BANNER}', found {line[:60]!r}"
         raise FormatError(msg, path=text.source.path, line=1)
     layout, field, symmetry = words[2:]
     if layout != "coordinate":
@@ -110,49 +119,43 @@ def _banner(text: Text) -> tuple[str, str]:
     return field, symmetry
 
 
-def _check_integers(weights: NDArray[Any], field: str, path: Path) -> None:
+def _check_integers(weights: NDArray[Any], field: str, path: Path, line_of: Callable[[int], int]) -> None:
     """Raise `FormatError` if a weight does not fit the 64-bit integers of the banner."""
     if field == "integer" and weights.dtype.kind in "iu":  # a writer may use "integer" for uint64
         return
     target = np.int64 if field == "integer" else np.uint64
     if (wrong := first_not_representable(weights, target)) is not None:
         kind = field.replace("-", " ")
-        msg = f"expected 64-bit {kind}s by the banner, found {weights[wrong]} in entry {wrong + 1}"
-        raise FormatError(msg, path=path)
+        msg = f"expected 64-bit {kind}s by the banner, found {weights[wrong]}"
+        raise FormatError(msg, path=path, line=line_of(wrong))
 
 
-def _add_upper_triangle(edges: Edges, path: Path) -> None:
+def _add_upper_triangle(edges: Edges, path: Path, line_of: Callable[[int], int]) -> None:
     """Add the entry -v in row j, column i for each entry v in row i, column j."""
     if (loops := edges.src == edges.dst).any():
-        entry = int(loops.argmax()) + 1
-        msg = f"expected no diagonal entry in a skew-symmetric matrix, found one in entry {entry}; remove it"
-        raise FormatError(msg, path=path)
+        msg = "expected no diagonal entry in a skew-symmetric matrix, found one; remove it"
+        raise FormatError(msg, path=path, line=line_of(int(loops.argmax())))
     edges.src, edges.dst = (np.concatenate(ends) for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
     if edges.weights is not None:
         if edges.weights.dtype.kind in "iu" and len(edges.weights):
-            _check_negatives(edges.weights, path)
+            _check_negatives(edges.weights, path, line_of)
         edges.weights = np.concatenate([edges.weights, -edges.weights])
 
 
-def _check_negatives(weights: NDArray[Any], path: Path) -> None:
+def _check_negatives(weights: NDArray[Any], path: Path, line_of: Callable[[int], int]) -> None:
     """Raise `FormatError` if -v is no 64-bit integer for a weight v."""
     lowest = np.iinfo(np.int64).min
     wrong = weights == lowest if weights.dtype.kind == "i" else weights > np.iinfo(np.int64).max
     if wrong.any():
         entry = int(wrong.argmax())
-        msg = (
-            f"expected an integer whose negative fits 64 bits, found {weights[entry]} in entry {entry + 1}; "
-            "write 'real' in the banner"
-        )
-        raise FormatError(msg, path=path)
+        msg = f"expected an integer whose negative fits 64 bits, found {weights[entry]}"
+        raise FormatError(f"{msg}; write 'real' in the banner", path=path, line=line_of(entry))
 
 
 def _sizes(text: Text) -> tuple[int, int, int, bool]:
     """Return the sizes, the line of the sizes, and whether entries that repeat are parallel edges."""
-    parallel = False
-    while (line := text.peek()) is not None and (not line.strip() or line.startswith(b"%")):
-        parallel |= line.rstrip() == _PARALLEL
-        text.skip()
+    parallel = _PARALLEL in {line.rstrip() for line in text.ignored(b"%", kept=_PARALLEL)}
+    line = text.peek()
     where = text.line + 1
     sizes = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*", line or b"")
     if sizes is None:

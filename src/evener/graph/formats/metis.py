@@ -44,18 +44,18 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     with open_text(source) as text:
         n, m, before, weighted, heading = _heading(text)
         memory.require(8 * (n + 1) + (16 if weighted else 8) * m, f"the graph {path}")
+        count = 0
         for chunk in text.chunks():
             require_part(chunk.stop - chunk.start, path)
             for part in chunk.arrow_lines():
-                rows = _rows(part, text, before=before, weighted=weighted, n=n)
+                rows = _rows(part, text, before=before, weighted=weighted, n=n, left=n - count)
+                count += len(rows[0])
                 degrees.append(rows[0])
                 targets.append(rows[1])
                 weights.append(rows[2])
     kept = sum(map(len, degrees)), sum(map(len, targets))
     memory.require(24 * kept[0] + (24 if weighted else 8) * kept[1], f"the graph {path}")
     degree = np.concatenate([*degrees, np.empty(0, np.int64)])
-    if len(degree) > n and not degree[n:].any():  # empty lines at the end
-        degree = degree[:n]
     if len(degree) != n:
         msg = f"expected {n} lines of vertices by the heading, found {len(degree)}; download the file again"
         raise FormatError(msg, path=path, line=heading)
@@ -66,7 +66,34 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         msg = f"expected {2 * m} neighbours for {m} edges by the heading, found {len(heads)}"
         raise FormatError(msg, path=path, line=heading)
     values = narrow_integers(np.concatenate([*weights, np.empty(0, np.int64)])) if weighted else None
-    return graph_from_rows(offsets, heads, values, directed=False, options=options, path=path)
+    try:
+        return graph_from_rows(offsets, heads, values, directed=False, options=options, path=path)
+    except FormatError:
+        if options.directed is not True:
+            _refuse_asymmetry(offsets, heads, values, path)
+        raise
+
+
+def _refuse_asymmetry(
+    offsets: NDArray[np.uint64], heads: NDArray[np.uint32], values: NDArray[Any] | None, path: Path
+) -> None:
+    """Raise `FormatError` for the first edge that the line of its head does not list with its weight."""
+    tails = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.intp))
+    weights = np.zeros(len(heads), np.int8) if values is None else values
+    there, back = np.lexsort((weights, heads, tails)), np.lexsort((weights, tails, heads))
+    unequal = (
+        (tails[there] != heads[back]) | (heads[there] != tails[back]) | (weights[there] != weights[back])
+    )
+    if not unequal.any():
+        return
+    place = int(unequal.argmax())
+    forward = tuple(int(one[there[place]]) for one in (tails, heads, weights))
+    backward = tuple(int(one[back[place]]) for one in (heads, tails, weights))
+    tail, head = forward[:2] if forward < backward else backward[1::-1]
+    same = "" if values is None else " with the same weight"
+    expected = f"expected vertex {tail + 1} among the neighbours of {head + 1}{same}"
+    msg = f"{expected}, because the line of {tail + 1} lists {head + 1}"
+    raise FormatError(msg, path=path)
 
 
 def read_heading(source: Source, /) -> Heading:
@@ -79,8 +106,9 @@ def read_heading(source: Source, /) -> Heading:
 
 def _heading(text: Text) -> tuple[int, int, int, bool, int]:
     """Return (vertices, edges, numbers before the neighbours, true for edge weights, line number)."""
-    while (line := text.peek()) is not None and (not line.strip() or line.lstrip().startswith(b"%")):
-        text.skip()
+    for _ in text.ignored(b"%"):
+        pass
+    line = text.peek()
     words = (line or b"").split()
     valid = 2 <= len(words) <= 4 and all(re.fullmatch(rb"\d{1,18}", w) for w in words)
     if not valid or (len(words) > 2 and not re.fullmatch(rb"[01]{1,3}", words[2])):
@@ -95,17 +123,25 @@ def _heading(text: Text) -> tuple[int, int, int, bool, int]:
 
 
 def _rows(
-    lines: Any, text: Text, *, before: int, weighted: bool, n: int
+    lines: Any, text: Text, *, before: int, weighted: bool, n: int, left: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
-    """Return degrees, heads and weights of the rows in some lines, given as Arrow strings."""
+    """Return degrees, heads and weights of the rows in some lines, given as Arrow strings.
+
+    At most `left` rows have numbers; more empty lines may follow.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     path = text.source.path
-    is_row = ~pc.starts_with(lines, "%").to_numpy(zero_copy_only=False)
+    is_row = ~pc.starts_with(pc.ascii_ltrim_whitespace(lines), "%").to_numpy(zero_copy_only=False)
     number = text.line + 1 + np.flatnonzero(is_row)
     text.line += len(lines)
     rows = pc.ascii_trim_whitespace(lines.filter(pa.array(is_row)))
+    beyond = np.flatnonzero(pc.not_equal(rows.slice(left), "").to_numpy(zero_copy_only=False))
+    if len(beyond):
+        msg = f"expected {n} lines of vertices by the heading, found one more"
+        raise FormatError(msg, path=path, line=int(number[left + beyond[0]]))
+    rows, number = rows.slice(0, left), number[:left]
     fields = pc.ascii_split_whitespace(rows)
     counts = pc.list_value_length(fields).to_numpy().astype(np.int64)
     counts[pc.equal(rows, "").to_numpy(zero_copy_only=False)] = 0

@@ -1,8 +1,9 @@
 """Fields of text lines with names: separators, quotes, and blanks in names.
 
 If the first line has a tab, tabs separate the fields of all lines, and names may hold blanks and commas. If
-it has a comma instead, commas separate the fields. Otherwise, or if the lines then differ in their numbers of
-fields, blanks, tabs and commas all separate fields. A field in double quotes is one field.
+it has a comma instead, commas separate the fields. Fields after tail and head may then be empty, and a line
+may lack the last ones. Otherwise, or if the lines then differ in their numbers of fields, blanks, tabs and
+commas all separate fields. A field in double quotes is one field.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(init
 
 _ANY = r"[ \t]*,[ \t]*|[ \t]+"
 # Separators of one kind, and signs that a line has another separator too.
-_ONE_KIND = {"\t": r" *\t[ \t]*", ",": r"[ \t]*,[ \t]*"}
+_ONE_KIND = {"\t": r" *\t *", ",": r"[ \t]*,[ \t]*"}
 _MIXED = {"\t": r"[^\t ] +[^\t ]|,", ",": r"[^, \t][ \t]+[^, \t]"}
 _WORDS = {"\t": "tabs", ",": "commas"}
 # A field that a quote begins or not, and the separator after it; possessive repeats need linear time only.
 _QUOTED = r'"([^"]*+(?:""[^"]*+)*+)"'
 _FIELD = {
-    "\t": re.compile(rf'(?:{_QUOTED} *+|((?!")[^\t]*+))(?:\t[ \t]*+|$)'),
+    "\t": re.compile(rf'(?:{_QUOTED} *+|((?!")[^\t]*+))(?:\t *+|$)'),
     ",": re.compile(rf'(?:{_QUOTED}[ \t]*+|((?!")[^,]*+))(?:,[ \t]*+|$)'),
     "": re.compile(rf'(?:{_QUOTED}|((?!")[^ \t,]*+))(?:[ \t]*+,[ \t]*+|[ \t]++|$)'),
 }
@@ -56,7 +57,11 @@ class Fields(NamedTuple):
     Attributes
     ----------
     columns : list of pyarrow.ChunkedArray
-        The fields by column, as strings.
+        The first three fields of the lines, or two, by column, as strings.
+    first : list of str
+        All fields of the first line of the file.
+    third : str
+        The first third field that is not empty.
     line : ndarray
         The line number of each row, from 1.
     last_line : int
@@ -66,6 +71,8 @@ class Fields(NamedTuple):
     """
 
     columns: list[Any]
+    first: list[str]
+    third: str
     line: NDArray[np.intp]
     last_line: int
     cut: bool
@@ -77,22 +84,25 @@ def read_fields(source: Source) -> Fields:
     Raises
     ------
     FormatError
-        If a line has another number of fields than the first, an unclosed quote, or no tail or head. Also if
-        the separators have two meanings.
+        If a line has more fields than the first, or fewer unless tabs or commas separate them. If a line has
+        an unclosed quote, or no tail or head. If the separators have two meanings.
     OutOfMemoryError
         If the fields need more memory than is available.
     """
     text, line, last_line, cut = _read_lines(source)
     if not len(text):
-        return Fields(_no_columns(2), line, last_line, cut)
-    text = _without_last_comma(text, source.path)
+        return Fields(_no_columns(2), [], "", line, last_line, cut)
+    memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {source.path}")
     fields, separator = _choose_fields(text, line, source.path)
-    count = len(fields[0])
-    return Fields(_columns(text, fields, count, separator, line, source.path), line, last_line, cut)
+    first = fields[0].as_py()
+    columns = _columns(text, fields, len(first), separator, line, source.path)
+    if cut and len(fields[-1]) < len(first):
+        raise FormatError(_cut(fields, first), path=source.path, line=int(line[-1]))
+    return Fields(columns, first, _third(columns), line, last_line, cut)
 
 
-def read_fields_in_parts(world: World, source: Source, *, line: int, offset: int) -> tuple[Fields, list[str]]:
-    """Return the fields of this rank's lines of a text with names, and the fields of the first line.
+def read_fields_in_parts(world: World, source: Source, *, line: int, offset: int) -> Fields:
+    """Return the fields of this rank's lines of a text with names.
 
     `line` lines precede byte `offset`, from which ranks read on. This is a collective operation; all ranks
     must call it.
@@ -111,14 +121,14 @@ def read_fields_in_parts(world: World, source: Source, *, line: int, offset: int
     text, own, count, cut = parse_in_parts(world, read, line=line)
     counts = world.allgather(count)
     own += line + sum(counts[: world.rank])
-    text = on_all_ranks(world, lambda: _without_last_comma(text, source.path))
-    first = next((one for one in world.allgather(text[0].as_py() if len(text) else None) if one), "")
-    separator = next((s for s in "\t," if s in first), "")
+    begin = next((one for one in world.allgather(text[0].as_py() if len(text) else None) if one), "")
+    separator = _separator_of(begin)
 
     def split() -> tuple[Any, list[str]]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {source.path}")
         signs = rf'"|{_MIXED[separator]}' if separator else '"'
         several = np.flatnonzero(pc.match_substring_regex(text, signs).to_numpy())
         if len(several):
@@ -127,14 +137,46 @@ def read_fields_in_parts(world: World, source: Source, *, line: int, offset: int
                 f"file, found {text[int(several[0])].as_py()[:60]!r}; convert the file with evener convert"
             )
             raise FormatError(msg, path=source.path, line=int(own[several[0]]))
-        head = _split_plain(pa.chunked_array([[first]], pa.string()), "", own, source.path)[0].as_py()
+        line = pa.chunked_array([[begin]], pa.string())
+        first: list[str] = _split_plain(line, separator, own, source.path)[0].as_py()
         if not len(text):
-            return _no_columns(max(len(head), 2)), head
-        fields = _split_plain(text, "", own, source.path)
-        return _columns(text, fields, len(head), "", own, source.path), head
+            return _no_columns(min(max(len(first), 2), 3)), first
+        fields = _split_plain(text, separator, own, source.path)
+        if cut and len(fields[-1]) < len(first):
+            raise FormatError(_cut(fields, first), path=source.path, line=int(own[-1]))
+        return _columns(text, fields, len(first), separator, own, source.path), first
 
-    columns, head = on_all_ranks(world, split)
-    return Fields(columns, own, line + sum(counts), any(world.allgather(cut))), head
+    columns, first = on_all_ranks(world, split)
+    third = next((one for one in world.allgather(_third(columns)) if one), "")
+    return Fields(columns, first, third, own, line + sum(counts), any(world.allgather(cut)))
+
+
+def _cut(fields: Any, first: list[str]) -> str:
+    """Return the message for a last line with fewer fields and without a newline."""
+    found = f"found {len(fields[-1])}; the file ends within this line, so download it again"
+    return f"expected {len(first)} fields, as in the first line, {found}"
+
+
+def _third(columns: list[Any]) -> str:
+    """Return the first field of a third column that is not empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(columns) < 3:
+        return ""
+    row = pc.index(pc.not_equal(columns[2], ""), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
+    return "" if row < 0 else str(columns[2][row].as_py())
+
+
+def _separator_of(first: str) -> str:
+    """Return the separator of one kind in the first line without its quoted fields, if it has one.
+
+    Tabs may also align columns: then several of them follow each other, and no field is empty.
+    """
+    plain = re.sub(r'"[^"]*"', "q", first)
+    separator = next((s for s in "\t," if s in plain), "")
+    ends = plain.split(separator)[:2] if separator else []
+    return separator if all(map(str.strip, ends)) else ""
 
 
 def _no_columns(count: int) -> list[Any]:
@@ -143,32 +185,22 @@ def _no_columns(count: int) -> list[Any]:
     return [pa.chunked_array([], pa.string())] * count
 
 
-def _without_last_comma(text: Any, path: Path) -> Any:
-    """Return lines without a comma at the end, which separates nothing, after a check of the memory."""
-    import pyarrow.compute as pc
-
-    memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {path}")
-    if pc.any(pc.ends_with(text, ",")).as_py():
-        return pc.replace_substring_regex(text, r"[ \t]*,$", "")
-    return text
-
-
 def _columns(
     text: Any, fields: Any, count: int, separator: str, line: NDArray[np.intp], path: Path
 ) -> list[Any]:
-    """Return the columns of fields; each line must have `count` fields."""
+    """Return the first columns of fields; the first line has `count` fields."""
     import pyarrow.compute as pc
 
     counts = pc.list_value_length(fields).to_numpy()
     if count < 2:
         msg = f"expected tail and head with a separator between them, found {text[0].as_py()[:60]!r}"
         raise FormatError(msg, path=path, line=int(line[0]))
-    wrong = np.flatnonzero(counts != count)
+    wrong = np.flatnonzero(_misfits(fields) if separator else counts != count)
     if len(wrong):
         kind = f" separated by {_WORDS[separator]}" if separator else ""
         msg = f"expected {count} fields{kind}, as in the first line, found {counts[wrong[0]]}"
         raise FormatError(msg, path=path, line=int(line[wrong[0]]))
-    columns = [pc.list_element(fields, place) for place in range(count)]
+    columns = [_column(fields, place) for place in range(min(count, 3))]
     for column in columns[:2]:
         empty = np.flatnonzero(pc.equal(column, "").to_numpy())
         if len(empty):
@@ -177,20 +209,47 @@ def _columns(
     return columns
 
 
+def _misfits(fields: Any) -> NDArray[np.bool_]:
+    """Return whether each line lacks a head, or has fields that are not empty after those of the first."""
+    import pyarrow.compute as pc
+
+    counts = pc.list_value_length(fields).to_numpy()
+    wrong: NDArray[np.bool_] = counts < 2
+    for row in np.flatnonzero(counts > counts[0]):
+        wrong[row] = any(fields[int(row)].as_py()[counts[0] :])
+    return wrong
+
+
+def _column(fields: Any, place: int) -> Any:
+    """Return the field at a place of each line, or an empty field."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if (pc.list_value_length(fields).to_numpy() > place).all():
+        return pc.list_element(fields, place)
+    parts = []
+    for chunk in fields.chunks:
+        begin, end = chunk.offsets.to_numpy()[:-1], chunk.offsets.to_numpy()[1:]
+        missing = begin + place >= end
+        places = pa.array(np.where(missing, 0, begin + place), mask=missing)
+        parts.append(pc.fill_null(chunk.values.take(places), ""))
+    return pa.chunked_array(parts, pa.string())
+
+
 def _choose_fields(text: Any, line: NDArray[np.intp], path: Path) -> tuple[Any, str]:
     """Return the fields of each line, and the separator if it is of one kind."""
     import pyarrow.compute as pc
 
     quotes = bool(pc.any(pc.match_substring(text, '"')).as_py())
     split = _split_quoted if quotes else _split_plain
-    first = re.sub(r'"[^"]*"', "", text[0].as_py())
-    separator = next((s for s in "\t," if s in first), "")
+    separator = _separator_of(text[0].as_py())
     if not separator or not (quotes or pc.any(pc.match_substring_regex(text, _MIXED[separator])).as_py()):
-        return split(text, "", line, path), ""
+        return split(text, separator, line, path), separator
     one_kind = split(text, separator, line, path)
     of_any = split(text, "", line, path)
     if not _is_regular(one_kind):
-        return (of_any, "") if _is_regular(of_any) else (one_kind, separator)
+        fits = _is_regular(of_any) and _misfits(one_kind).any()
+        return (of_any, "") if fits else (one_kind, separator)
     if _is_regular(of_any) and _is_weighted(of_any) and one_kind[0].as_py()[:2] != of_any[0].as_py()[:2]:
         msg = (
             f"expected {_WORDS[separator]} or blanks between fields, found both in {text[0].as_py()[:60]!r}; "
@@ -213,7 +272,7 @@ def _is_weighted(fields: Any) -> bool:
 
     if len(fields[0]) < 3:
         return False
-    third = pc.list_element(fields, 2)
+    third = _column(fields, 2)
     return bool(pc.all(pc.match_substring_regex(third, f"^(?i:{NUMBER.pattern})$")).as_py())
 
 
@@ -260,7 +319,7 @@ def is_header_row(columns: list[Any]) -> bool:
     first, second = ([column[row].as_py() for column in columns] for row in (0, 1))
     if all(map(NUMBER.fullmatch, second[:2])) and not all(map(NUMBER.fullmatch, first[:2])):
         return True
-    if len(first) > 2 and not NUMBER.fullmatch(first[2]) and NUMBER.fullmatch(second[2]):
+    if len(first) > 2 and first[2] and not NUMBER.fullmatch(first[2]) and NUMBER.fullmatch(second[2]):
         return True
     # Vertices may have these ids, but then another line repeats the id.
     return bool(find_edge_columns(first[:2])) and not any(
@@ -288,7 +347,7 @@ def _read_lines(source: Source) -> tuple[Any, NDArray[np.intp], int, bool]:
                 trimmed = pc.ascii_trim_whitespace(lines)  # another blank at an end is a part of a name
                 ignored = pc.or_(pc.starts_with(trimmed, "#"), pc.starts_with(trimmed, "%"))
                 is_row = pc.invert(pc.or_(pc.equal(trimmed, ""), ignored))
-                kept.append(trimmed.filter(is_row))
+                kept.append(pc.ascii_trim(lines.filter(is_row), " \r\n"))  # a tab may separate empty fields
                 numbers.append(text.line + 1 + np.flatnonzero(is_row.to_numpy(zero_copy_only=False)))
                 text.line += len(lines)
         return pa.chunked_array(kept, pa.string()), np.concatenate(numbers), text.line, text.cut

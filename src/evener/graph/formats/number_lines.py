@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.text_stream import Chunk, Text
 
-__all__ = ["Grammar", "LeadingZeroError", "fields_of", "parse"]
+__all__ = ["Grammar", "LeadingZeroError", "fields_of", "mark_of", "parse"]
 
 _MAX_UINT32 = np.iinfo(np.uint32).max
 _MAX_INT64 = np.iinfo(np.int64).max
 # A value that no digit has, so that ids may have leading zeros.
 _NO_DIGIT = 10
+_ONE_WORD = re.compile(rb" *[^ \t,\r\n]+ *\r?")
+_ORDINALS = {3: "third", 4: "fourth", 5: "fifth"}
 _BETWEEN = re.compile(rb"[ \t]*,[ \t]*|[ \t]+")
 
 
@@ -39,8 +41,13 @@ class Grammar(NamedTuple):
         Bytes that begin a comment line.
     fields : int
         Number of fields in each line, at least 2, without `prefix`.
+    mark : bytes
+        Byte that separates the fields, also empty ones, of which a line may lack the last ones. If empty,
+        blanks or a comma separate the fields.
     weighted : bool
-        True if the third field is the weight.
+        True if a field is the weight.
+    between : int
+        Number of fields between the head and the weight.
     prefix : bytes
         Byte that begins the line of each edge, or empty.
     min_id, max_id : int
@@ -49,22 +56,42 @@ class Grammar(NamedTuple):
         Advice for an id that is no integer from 0 to 2^63 - 1.
     zeros : bool
         True if an id may have leading zeros, as in 007.
+    origin : str
+        What states the number of fields.
     """
 
     comments: bytes
     fields: int
     weighted: bool = False
+    between: int = 0
     prefix: bytes = b""
+    mark: bytes = b""
     min_id: int = 0
     max_id: int | None = None
     remedy: str = ""
     zeros: bool = True
+    origin: str = "as in the first line"
 
 
-def fields_of(line: bytes) -> list[bytes]:
-    """Return the fields of a line, separated as in the kernel; a comma at the end separates nothing."""
-    fields = _BETWEEN.split(line.strip())
-    return fields[:-1] if len(fields) > 1 and not fields[-1] else fields
+def fields_of(line: bytes, mark: bytes | None = None) -> list[bytes]:
+    """Return the fields of a line, separated as in the kernel; a separator at the end separates nothing."""
+    mark = mark_of(line) if mark is None else mark
+    fields = [field.strip() for field in line.split(mark)] if mark else _BETWEEN.split(line.strip())
+    while len(fields) > 1 and not fields[-1]:
+        fields.pop()
+    return fields
+
+
+def mark_of(first: bytes) -> bytes:
+    """Return the byte that separates the fields of the first line, also empty ones; empty for blanks.
+
+    Tabs may also align columns. The first line decides, where tail and head are not empty.
+    """
+    for mark in (b"\t", b","):
+        ends = first.split(mark)[:2]
+        if len(ends) == 2 and all(_ONE_WORD.fullmatch(end) for end in ends):
+            return mark
+    return b""
 
 
 def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges:
@@ -141,7 +168,9 @@ class _Rows:
             kept_text,
             self._comments,
             np.uint8(ord(self._grammar.prefix or b"\0")),
+            np.uint8(ord(self._grammar.mark or b"\0")),
             self._grammar.fields,
+            self._grammar.between,
             np.uint64(self._grammar.min_id),
             np.uint64(self._max_id),
             np.uint64(_NO_DIGIT if self._grammar.zeros else 0),
@@ -164,7 +193,19 @@ class _Rows:
                 line = self._line_of(edge, chunk.bytes, int(bounds[part]))
                 self._raise_at_line(kernel.NOT_NUMBER, chunk, int(bounds[part]), int(before[part]), line)
         self._remove_gaps(first, edge_counts)
+        if self._text.cut and self._grammar.mark:
+            self._refuse_cut_line(chunk, total)
         self._text.line += total
+
+    def _refuse_cut_line(self, chunk: Chunk, lines: int) -> None:
+        """Raise `FormatError` if the last line of the file has fewer fields and no newline."""
+        from evener.kernels.cpu import text as kernel
+
+        begin = chunk.bytes.rfind(b"\n", chunk.start, chunk.stop - 1) + 1
+        line = bytes(memoryview(chunk.bytes)[max(begin, chunk.start) : chunk.stop - 1]).strip(b" \r")
+        is_edge = line.strip() and line[0] not in self._grammar.comments
+        if is_edge and line.count(self._grammar.mark) + 1 < self._grammar.fields:
+            self._raise_at_line(kernel.WRONG_FIELDS, chunk, chunk.start, 0, lines - 1)
 
     def edges(self) -> Edges:
         """Return the parsed edges."""
@@ -249,8 +290,11 @@ class _Rows:
         start, line = _line_start(chunk.bytes, start, lines), self._text.line + before + lines
         end = chunk.bytes.index(b"\n", start)
         line_bytes = bytes(memoryview(chunk.bytes)[start:end])
-        line_text = repr(line_bytes[:60].decode("utf-8", "replace").strip())
         grammar = self._grammar
+        place = 3 + grammar.between
+        ordinal = _ORDINALS.get(place, f"{place}th")
+        blanks = " \r" if grammar.mark else None
+        line_text = repr(line_bytes[:60].decode("utf-8", "replace").strip(blanks))
         max_id = _MAX_INT64 if grammar.max_id is None else grammar.max_id
         id_range = f"from {grammar.min_id} to {max_id}"
         expected = {
@@ -258,9 +302,10 @@ class _Rows:
             kernel.TOO_SMALL: f"a vertex id {id_range}, found a smaller id:",
             kernel.TOO_LARGE: f"a vertex id {id_range}, found a larger id:",
             kernel.NOT_INTEGER: f"two integer vertex ids {id_range}, found",
-            kernel.NOT_NUMBER: "a weight, a finite number, as third field, found",
-            kernel.WRONG_FIELDS: f"{grammar.fields} fields, as in the first line, found",
+            kernel.NOT_NUMBER: f"a weight, a finite number, as {ordinal} field, found",
+            kernel.WRONG_FIELDS: f"{grammar.fields} fields, {grammar.origin}, found",
             kernel.LEADING_ZERO: "vertex ids without leading zeros, found",
+            kernel.EMPTY: "a tail and a head, found an empty field in",
             kernel.NO_PREFIX: f"a line that begins with {grammar.prefix.decode()!r}, found",
         }[kind]
         if max_id < grammar.min_id:
@@ -271,7 +316,7 @@ class _Rows:
         if name and grammar.remedy:
             msg += f"; {grammar.remedy}"
         if kind == kernel.NOT_NUMBER and grammar.remedy:
-            whole = len(fields_of(line_bytes)) == grammar.fields
+            whole = len(fields_of(line_bytes, grammar.mark)) >= place
             msg += "; correct it, or read with weighted=False" if whole else "; complete the line"
         if self._text.cut and end + 1 == chunk.stop:
             msg += "; the file ends within this line, so download it again"

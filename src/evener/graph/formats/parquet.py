@@ -44,7 +44,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a Parquet file."""
     source.check()
     with open_parquet(source) as file:
-        chosen = choose_columns(file.schema_arrow.names, options, source.path)
+        chosen = choose_columns(file.schema_arrow, options, source.path)
         _require(file, chosen, range(file.metadata.num_rows), source)
         table = file.read(columns=chosen).select(chosen)
         table.validate(full=True)  # checks that strings are UTF-8
@@ -103,7 +103,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     def own_rows() -> tuple[EdgeIds, dict[str, Any]]:
         source.check()
         with source.translate_errors("Parquet data"), open_parquet(source, buffer_bytes=_BUFFER) as file:
-            chosen = choose_columns(file.schema_arrow.names, options, source.path)
+            chosen = choose_columns(file.schema_arrow, options, source.path)
             rows = file.metadata.num_rows
             own = range(rows * world.rank // world.size, rows * (world.rank + 1) // world.size)
             _require(file, chosen, own, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from evener.errors import ArgumentError, EvenerError, FormatError
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edges import Edges
 from evener.graph.formats.file import Source
+from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.text_stream import MAX_LINE_BYTES, open_text
 from evener.system.agreement import on_all_ranks
 
@@ -43,8 +45,8 @@ class TextPart(NamedTuple):
     Attributes
     ----------
     edges : Edges
-    first_line, line_count : int
-        Number of the first line of the part, from 1, and of its lines; -1 if they are scattered.
+    line_of : callable
+        Returns the line number in the file of an edge of the part, from its row.
     last_line : int
         Number of the last line of the file.
     cut : bool
@@ -52,8 +54,7 @@ class TextPart(NamedTuple):
     """
 
     edges: Edges
-    first_line: int
-    line_count: int
+    line_of: Callable[[int], int]
     last_line: int
     cut: bool
 
@@ -129,7 +130,12 @@ def parse_part(
     edges, count, cut = parse_in_parts(world, parse, line=line)
     counts = [line, *world.allgather(count)]
     cut = any(world.allgather(cut))
-    return TextPart(edges, sum(counts[: world.rank + 1]) + 1, count, sum(counts), cut)
+    before = int(sum(counts[: world.rank + 1]))
+
+    def line_of(row: int) -> int:
+        return before + line_of_row(part, row, comments=grammar.comments)
+
+    return TextPart(edges, line_of, sum(counts), cut)
 
 
 def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int) -> TextPart:
@@ -137,9 +143,7 @@ def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int
     error: EvenerError | None = None
     try:
         with open_text(source, turn=(world.rank, world.size)) as text:
-            for _ in range(line):
-                text.peek()  # continues in the next chunk at the end of a chunk
-                text.skip()
+            text.skip_lines(line)
             edges = lines.parse(text, grammar)
             last, cut = text.line, text.cut
     except EvenerError as own:
@@ -147,7 +151,9 @@ def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int
     errors = [own for own in world.allgather(error) if own is not None]
     if errors:
         raise min(errors, key=lambda own: getattr(own, "line", None) or math.inf)
-    return TextPart(edges, 0, -1, last, cut)
+    turn = world.rank, world.size
+    line_of = partial(line_of_row, source, comments=grammar.comments, after=line, turn=turn)
+    return TextPart(edges, line_of, last, cut)
 
 
 def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: int = 0) -> T:

@@ -26,6 +26,9 @@ PART_BYTES = 1 << 20
 # Bytes per read, and per read of a small part of a file.
 CHUNK_BYTES, MIN_CHUNK_BYTES = 1 << 25, 1 << 22
 
+# Lines of comments to look at one by one; a heading is shorter.
+FIRST_LINES = 1000
+
 # Bytes of the longest line; each buffer begins with space for a partial line.
 MAX_LINE_BYTES = 1 << 20
 
@@ -129,6 +132,63 @@ class Text:
                 return None
             self._chunk = text, start, stop = self._next()
         return bytes(memoryview(text)[start : text.index(b"\n", start)]).rstrip(b"\r")
+
+    def ignored(self, comments: bytes, *, kept: bytes | None = None) -> Iterator[bytes]:
+        """Advance over comments and empty lines, and yield comments: the first ones, and those of interest.
+
+        Parameters
+        ----------
+        comments : bytes
+            The bytes that begin a comment.
+        kept : bytes, optional
+            The begin of the comments of interest after the first `FIRST_LINES` lines. Default: no comments.
+        """
+        begin = self.line
+        while (line := self.peek()) is not None:
+            content = line.lstrip()
+            if content and content[0] not in comments:
+                return
+            if self.line - begin < FIRST_LINES:
+                self.skip()
+                if content:
+                    yield line
+            else:
+                yield from self._skip_ignored(comments, kept)
+
+    def _skip_ignored(self, comments: bytes, kept: bytes | None) -> Iterator[bytes]:
+        """Advance over comments and empty lines of the chunk at the speed of a kernel."""
+        from evener.kernels.cpu import text as kernel
+
+        marks = np.zeros(256, np.uint8)
+        marks[list(comments)] = 1
+        text, start, stop = self._chunk
+        view = np.frombuffer(text, np.uint8)
+        end, lines = kernel.skip_ignored(view, np.uint64(start), np.uint64(stop), marks)
+        at = start
+        while kept and (at := text.find(kept, at, int(end))) >= 0:
+            after = text.index(b"\n", at)
+            if at == start or text[at - 1] == ord("\n"):
+                yield bytes(memoryview(text)[at:after]).rstrip(b"\r")
+            at = after
+        self._chunk = Chunk(text, int(end), stop)
+        self.line += int(lines)
+        self.offset += int(end) - start
+
+    def skip_lines(self, count: int) -> None:
+        """Advance by some lines."""
+        while count:
+            self.peek()  # continues in the next chunk at the end of a chunk
+            text, start, stop = self._chunk
+            lines = min(count, text.count(b"\n", start, stop))
+            if lines < count:
+                end = stop
+            else:
+                ends = np.flatnonzero(np.frombuffer(text, np.uint8, stop - start, start) == ord("\n"))
+                end = start + int(ends[lines - 1]) + 1
+            self._chunk = Chunk(text, end, stop)
+            self.line += lines
+            self.offset += end - start
+            count -= lines
 
     def skip(self) -> None:
         """Advance to the next line."""

@@ -15,9 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from evener.kernels.cpu.jit import CACHE, inline_step, parallel
+from evener.kernels.cpu.jit import CACHE, inline_step, parallel, serial
 
 __all__ = [
+    "EMPTY",
     "KEPT_BYTES",
     "LEADING_ZERO",
     "LONG_TEXT",
@@ -30,11 +31,12 @@ __all__ = [
     "WRONG_FIELDS",
     "count_lines",
     "parse",
+    "skip_ignored",
 ]
 
 # Errors of a line.
 NEGATIVE, NOT_INTEGER, TOO_SMALL, TOO_LARGE, NOT_NUMBER, WRONG_FIELDS, NO_PREFIX = 1, 2, 3, 4, 5, 6, 7
-LEADING_ZERO = 8
+LEADING_ZERO, EMPTY = 8, 9
 
 # Bytes of a weight for Python to parse, if the fast path is not exact.
 KEPT_BYTES = 64
@@ -67,20 +69,38 @@ def _ends_field(byte):
 
 
 @inline_step
-def _skip_blanks(text, at):
-    """Return the position after spaces, tabs and carriage returns."""
-    while text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN:
+def _skip_blanks(text, at, blank):
+    """Return the position after spaces, carriage returns, and `blank`, which is a tab or a space."""
+    while text[at] == _SPACE or text[at] == blank or text[at] == _RETURN:
         at += _ONE
     return at
 
 
 @inline_step
-def _skip_separator(text, at):
-    """Return the position after blanks and at most one comma; it is unchanged without a separator."""
-    at = _skip_blanks(text, at)
-    if text[at] == _COMMA:
-        at = _skip_blanks(text, at + _ONE)
+def _skip_separator(text, at, blank, mark):
+    """Return the position after blanks and at most one `mark`; it is unchanged without a separator."""
+    at = _skip_blanks(text, at, blank)
+    if text[at] == mark:
+        at = _skip_blanks(text, at + _ONE, blank)
     return at
+
+
+@inline_step
+def _count_fields(text, at, seen, blank, mark, marked):
+    """Count the fields up to the end of a line, after `seen` fields; return the end, and the last field.
+
+    If `marked`, only `mark` separates these fields, and the last field is the last one that is not empty.
+    """
+    last = seen
+    while text[at] != _NEWLINE:
+        seen += 1
+        begin = at
+        while not (text[at] == mark or text[at] == _NEWLINE if marked else _ends_field(text[at])):
+            at += _ONE
+        if at > begin or not marked:
+            last = seen
+        at = _skip_separator(text, at, blank, mark)
+    return at, last
 
 
 @inline_step
@@ -97,7 +117,9 @@ def _read_integer(text, at, min_id, max_id, unfit):
         digit = np.uint64(text[at]) - _ZERO
     after = text[at]
     if at == begin:
-        return value, at, NEGATIVE if after == _MINUS else WRONG_FIELDS if after == _NEWLINE else NOT_INTEGER
+        if _ends_field(after):
+            return value, at, WRONG_FIELDS if after == _NEWLINE else EMPTY
+        return value, at, NEGATIVE if after == _MINUS else NOT_INTEGER
     if not _ends_field(after):
         return value, at, NOT_INTEGER
     if at - begin > _DIGITS or value > max_id:
@@ -177,15 +199,20 @@ def _read_weight(text, at, row, base, weights, kept_text):
 
 @inline_step
 def _parse_lines(
-    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, fields, min_id, max_id, unfit
-):
+    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, mark, fields, between, min_id,
+    max_id, unfit,
+):  # fmt: skip
     """Parse a part; return its edges, an error kind or 0, its line, and whether a weight has a fraction."""
     begin = row
     line = 0
     fractional = False
     weighted = len(weights) > 0
+    marked = mark != _NONE
+    blank = _SPACE if mark == _TAB else _TAB
+    mark = mark if marked else _COMMA
     while at < stop:
-        at = _skip_blanks(text, at)
+        start = at
+        at = _skip_blanks(text, at, _TAB)
         fault = 0
         if text[at] == _NEWLINE:
             at += _ONE
@@ -197,27 +224,30 @@ def _parse_lines(
             if prefix:
                 if text[at] != prefix:
                     return row - begin, NO_PREFIX, line, fractional
-                at = _skip_blanks(text, at + _ONE)
+                at = _skip_blanks(text, at + _ONE, blank)
+            elif blank == _SPACE:
+                at = _skip_blanks(text, start, blank)
             tail, at, fault = _read_integer(text, at, min_id, max_id, unfit)
             if fault == 0:
-                head, at, fault = _read_integer(text, _skip_separator(text, at), min_id, max_id, unfit)
+                head, at, fault = _read_integer(
+                    text, _skip_separator(text, at, blank, mark), min_id, max_id, unfit
+                )
                 src[row] = tail
                 dst[row] = head
             seen = 2
             if fault == 0 and weighted:
-                at, fault, whole = _read_weight(
-                    text, _skip_separator(text, at), row, base, weights, kept_text
-                )
-                fractional |= not whole
-                seen = 3
-            if fault == 0:
-                at = _skip_separator(text, at)
-                while text[at] != _NEWLINE:
-                    seen += 1
+                at = _skip_separator(text, at, blank, mark)
+                for _ in range(between):
                     while not _ends_field(text[at]):
                         at += _ONE
-                    at = _skip_separator(text, at)
-                if seen != fields:
+                    at = _skip_separator(text, at, blank, mark)
+                at, fault, whole = _read_weight(text, at, row, base, weights, kept_text)
+                fractional |= not whole
+                seen = 3 + between
+            if fault == 0:
+                at = _skip_separator(text, at, blank, mark)
+                at, last = _count_fields(text, at, seen, blank, mark, marked)
+                if last > fields or (last < fields and not marked):
                     fault = WRONG_FIELDS
             if fault != 0:
                 return row - begin, fault, line, fractional
@@ -234,6 +264,26 @@ def _count_newlines(text, start, stop):
     for at in range(start, stop):
         total += np.uint64(text[at] == _NEWLINE)
     return total
+
+
+@serial
+def skip_ignored(text, at, stop, comments):
+    """Return the begin of the first line that is no comment and not empty, and the lines before it.
+
+    Without such a line, return `stop`. `comments` uint8[256] marks the bytes that begin a comment line.
+    """
+    lines = np.int64(0)
+    while at < stop:
+        begin = at
+        at = _skip_blanks(text, at, _TAB)
+        if text[at] != _NEWLINE:
+            if not comments[text[at]]:
+                return begin, lines
+            while text[at] != _NEWLINE:
+                at += _ONE
+        at += _ONE
+        lines += 1
+    return at, lines
 
 
 @parallel
@@ -254,7 +304,9 @@ def parse(
     kept_text,
     comments,
     prefix,
+    mark,
     fields,
+    between,
     min_id,
     max_id,
     unfit,
@@ -265,15 +317,17 @@ def parse(
     """Parse all parts; the edges of a part go to `src`, `dst` and `weights` from row ``first[part]`` on.
 
     `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
-    of each edge, or 0. `fields` is the number of fields per line. `min_id` and `max_id` (uint64) bound the
-    ids. No id of several digits may begin with the digit `unfit` (uint64); 10 permits all. If `weights` is
-    empty, the kernel skips a third field. If the fast path is not exact, the weight becomes NaN and its text
-    goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
+    of each edge, or 0. `mark` is the byte that separates fields, also empty ones, or 0 for blanks and commas.
+    `fields` is the number of fields per line; with a mark, it is the largest number, without empty fields at
+    the end. `between` is the number of fields between the head and the weight. `min_id` and `max_id` (uint64)
+    bound the ids. No id of several digits may begin with the digit `unfit` (uint64); 10 permits all. If
+    `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight becomes NaN
+    and its text goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
     """
     for part in prange(len(first)):
         edges, fault, line, point = _parse_lines(
             text, bounds[part], bounds[part + 1], first[part], first[0], src, dst, weights, kept_text,
-            comments, prefix, fields, min_id, max_id, unfit,
+            comments, prefix, mark, fields, between, min_id, max_id, unfit,
         )  # fmt: skip
         edge_counts[part] = edges
         faults[part, 0] = fault

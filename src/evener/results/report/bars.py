@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from evener.results.report.draw import bar, escaped, group, key, picture, rule, table, time_ticks, words
+from evener.results.report.draw import bar, group, key, picture, rule, table, time_ticks, words
 from evener.results.report.style import ACTIVITIES
 from evener.results.report.units import seconds_text, share_text
+from evener.system.html import escape
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
@@ -157,4 +158,4 @@ def _element_line(name: str, stacks: Sequence[Stack]) -> str:
         for part, word in zip(sums, ACTIVITIES.values(), strict=True)
         if part
     )
-    return f"{escaped(name)} <span>{shares}</span>"
+    return f"{escape(name)} <span>{shares}</span>"

@@ -7,11 +7,10 @@ so text has the same size on any screen.
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
 from evener.results.report.style import ACTIVITIES
-from evener.system.characters import printable
+from evener.system.html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = [
     "bar",
     "curve",
-    "escaped",
     "group",
     "key",
     "picture",
@@ -43,21 +41,16 @@ def picture(
     positions.
     """
     size = f'width="100%" height="{height:g}"'
-    drawn = f'<svg role="img" {size} aria-label="{escaped(label)}">{"".join(pieces)}</svg>'
+    drawn = f'<svg role="img" {size} aria-label="{escape(label)}">{"".join(pieces)}</svg>'
     beside = "".join(words(text, 1, top + 4, kind="end") for text, top in scale)
     if not beside:
         return f"<figure>{drawn}</figure>"
     return f'<figure class="scaled"><svg aria-hidden="true" {size}>{beside}</svg>{drawn}</figure>'
 
 
-def escaped(text: str) -> str:
-    """Return a text for a page: names may have characters of HTML, and characters that no page may have."""
-    return escape(printable(text))
-
-
 def group(title: str, pieces: Iterable[str]) -> str:
     """Return pieces with a `title` that appears under the pointer."""
-    return f"<g><title>{escaped(title)}</title>{''.join(pieces)}</g>"
+    return f"<g><title>{escape(title)}</title>{''.join(pieces)}</g>"
 
 
 def bar(kind: str, left: float, width: float, top: float, height: float) -> str:
@@ -83,7 +76,7 @@ def words(text: str, left: float, top: float, *, kind: str = "") -> str:
     `kind` may contain "mid" or "end" for its alignment, and "ink" for a dark text.
     """
     named = f' class="{kind}"' if kind else ""
-    return f'<text{named} x="{_percent(left)}" y="{top:.1f}">{escaped(text)}</text>'
+    return f'<text{named} x="{_percent(left)}" y="{top:.1f}">{escape(text)}</text>'
 
 
 def curve(points: Sequence[tuple[float, float]], top: float, height: float) -> str:
@@ -160,13 +153,13 @@ def table(
     """
 
     def cells(tag: str, row: Sequence[str], scope: str = "") -> str:
-        pairs = ((_class(place, left, long), escaped(text)) for place, text in enumerate(row))
+        pairs = ((_class(place, left, long), escape(text)) for place, text in enumerate(row))
         return "".join(f"<{tag}{scope}{named}>{text}</{tag}>" for named, text in pairs)
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     head = cells("th", columns, ' scope="col"')
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(label)}"><table>'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.report.bars import superstep_bars, superstep_table
 from evener.results.report.curves import degree_curve, frontier_curve
-from evener.results.report.draw import escaped
 from evener.results.report.explain import bottleneck, headline, shares_sentence
 from evener.results.report.gantt import gantt
 from evener.results.report.sections import energy_table, facts, parameters, phases, placement, prediction
 from evener.results.report.style import POLICY, SCRIPT, STYLE
+from evener.system.html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,17 +26,17 @@ def page(result: Result) -> str:
     from evener.system.version import __version__
 
     title = f"{result.algorithm} on {result.graph.n:,} vertices, {result.graph.m:,} edges"
-    tiles = "".join(f"<div><dt>{escaped(k)}</dt><dd>{escaped(v)}</dd></div>" for k, v in facts(result))
+    tiles = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts(result))
     parts = [
         "<!doctype html>",
-        f'<html lang="en"><head><meta charset="utf-8"><title>{escaped(title)}</title>',
+        f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        f'<meta name="description" content="{escaped(headline(result))}">',
+        f'<meta name="description" content="{escape(headline(result))}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{STYLE}</style></head><body><main>",
-        f"<h1>{escaped(title)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         f"<dl>{tiles}</dl>",
-        f"<p>{escaped(shares_sentence(result.timeline))} {escaped(bottleneck(result.timeline))}</p>",
+        f"<p>{escape(shares_sentence(result.timeline))} {escape(bottleneck(result.timeline))}</p>",
         *(f"<section><h2>{heading}</h2>{content}</section>" for heading, content in _sections(result)),
         f'</main><footer>Evener {__version__}</footer><div id="tip" aria-hidden="true" hidden></div>',
         f"<script>{SCRIPT}</script></body></html>",

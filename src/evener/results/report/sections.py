@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evener.results.report.draw import bar, escaped, group, picture, table, words
+from evener.results.report.draw import bar, group, picture, table, words
 from evener.results.report.explain import (
     comparison,
     compile_sentence,
@@ -13,6 +13,7 @@ from evener.results.report.explain import (
     spent,
 )
 from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
+from evener.system.html import escape
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def placement(partitioned: PartitionedGraph) -> str:
         f"message per mirror, β = {share_text(counted.beta_aggregated)}."
     )
     return (
-        f'<p class="faint">{escaped(placement_sentence(partitioned))}{crossing if len(rows) > 1 else ""} '
+        f'<p class="faint">{escape(placement_sentence(partitioned))}{crossing if len(rows) > 1 else ""} '
         f"{format_bytes(counted.nbytes)} in total, without the arrays of the run.</p>"
         f"{table(columns, rows, label='Partitions in numbers')}"
     )
@@ -108,7 +109,7 @@ def prediction(expected: Prediction, result: Result) -> str:
     ]
     speed = f" Predicted {' and '.join(faster)}." if faster else ""
     return (
-        f"<p>{escaped(comparison(expected, result.seconds, result.timeline.compile_seconds))}{speed}</p>"
+        f"<p>{escape(comparison(expected, result.seconds, result.timeline.compile_seconds))}{speed}</p>"
         f"{_pairs(pairs)}{table(columns, rows, label='Predicted and measured times by element')}"
     )
 

@@ -23,6 +23,7 @@ __all__ = [
     "UnknownVertexError",
     "VerificationError",
     "first_clause",
+    "printable",
     "shorten",
 ]
 
@@ -47,6 +48,9 @@ class ArgumentError(EvenerError, ValueError):
 
 class UnknownVertexError(ArgumentError, KeyError):
     """A vertex named in an argument is not in the graph."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
     def __str__(self) -> str:
         # KeyError prints the repr of its argument; users need the plain sentence.
@@ -119,6 +123,9 @@ class MpiError(EvenerError, RuntimeError):
 class VerificationError(EvenerError, AssertionError):
     """A result breaks a rule of its algorithm."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shorten(printable(message)))
+
 
 class ConvergenceWarning(RuntimeWarning):
     """An iterative algorithm reached its largest number of iterations before its tolerance."""
@@ -128,6 +135,13 @@ def first_clause(error: BaseException) -> str:
     """Return the first sentence of an error of another library, without its full stop."""
     line = str(error).strip().partition("\n")[0].partition(". ")[0]
     return line.rstrip(".") or type(error).__name__
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters as escapes, because names in files may have any character."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def shorten(text: str, length: int = _MAX_MESSAGE) -> str:

@@ -19,7 +19,7 @@ from evener.graph.formats.file import Source
 from evener.results.table import KEY, TEXT, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -116,20 +116,9 @@ def _are_weights(value: Any) -> bool:
     return valid and len(pairs) == len(value)
 
 
-# The check of a recorded option's value, by the option's type.
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "float": is_number,
-    "int": is_integral,
-    "bool": lambda value: isinstance(value, bool),
-    "vertex_values": _are_weights,
-}
-
-
 def _is_valid(option: Option, value: Any) -> bool:
     """Return true if a verifier can compute with a recorded value."""
-    if option.choices:
-        return value in option.choices
-    return _CHECKS[option.type](value) if option.type in _CHECKS else True
+    return _are_weights(value) if option.type == "vertex_values" else option.accepts(value)
 
 
 def _record(table: pa.Table, path: Path, spec: AlgorithmSpec) -> dict[str, Any]:

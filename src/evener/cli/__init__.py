@@ -11,9 +11,9 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing, printable
+from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing
 from evener.cli.supervisor import Interrupted, Job, supervise
-from evener.errors import EvenerError, MpiError, VerificationError
+from evener.errors import EvenerError, MpiError, VerificationError, printable
 from evener.system.mpi import await_loss, mpi_world
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import os
 import re
 import sys
 
-from evener.errors import FileError
+from evener.errors import FileError, printable
 from evener.system.world import prints
 
-__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "printable", "say"]
+__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say"]
 
 # The first word of a message.
 PROGRAM = "evener: "
@@ -61,14 +61,7 @@ def note(text: str) -> None:
     if sys.stderr is None or not prints():  # None if it was closed before the command began
         return
     with contextlib.suppress(OSError):
-        print(f"{PROGRAM}{in_options(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
-
-
-def printable(text: str) -> str:
-    """Return a text with control characters as escapes, because names in files may have any character."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+        print(f"{PROGRAM}{printable(in_options(text))}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
 
 
 def in_options(text: str) -> str:

@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from evener.errors import printable
 from evener.results.report.units import rate_text, seconds_text
 from evener.system.world import prints
 
@@ -125,7 +126,7 @@ class LiveDisplay:
 
     def stage(self, what: str) -> None:
         """Show the stage."""
-        self._text = what
+        self._text = printable(what)
 
     def superstep(self, progress: Progress) -> None:
         """Show the progress of the algorithm."""
@@ -134,6 +135,7 @@ class LiveDisplay:
     def __enter__(self) -> LiveDisplay:
         from rich.live import Live
         from rich.spinner import Spinner
+        from rich.text import Text
 
         spinner = Spinner("dots")
 
@@ -141,7 +143,8 @@ class LiveDisplay:
             more, room = self._compiling_text(), self._console.width - 2
             if 2 * len(more) > room:  # progress matters more
                 more = ""
-            spinner.update(text=_cropped(self._text, room - len(more)) + more)
+            # Rich would read brackets in a file name as its markup.
+            spinner.update(text=Text(_cropped(self._text, room - len(more)) + more))
             return spinner
 
         self._live = Live(

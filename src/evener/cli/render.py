@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.cli.output import printable
+from evener.errors import printable
 from evener.results.report.units import seconds_text, share_text
 from evener.system.memory import format_bytes
 

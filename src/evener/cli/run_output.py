@@ -9,8 +9,9 @@ import numpy as np
 
 from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.options import flag
-from evener.cli.output import printable, say
+from evener.cli.output import say
 from evener.cli.render import cell, columns
+from evener.errors import printable
 from evener.results.report.explain import (
     compile_sentence,
     counted_edges,
@@ -53,7 +54,7 @@ def show_result(
     """
     say(f"Graph: {result.graph.summary}")
     if (source := _source(spec, result, given)) is not None:
-        say(f"{str(spec.source_option).capitalize()}: {source}")
+        say(f"{str(spec.source_option).capitalize()}: {printable(str(source))}")
     searches = _searches(result)
     for label, one in searches:
         if outcome := _outcome(spec, one):

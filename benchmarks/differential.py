@@ -1,6 +1,6 @@
 """Compare every algorithm with NetworkX and textbook definitions, on random graphs, options and placements.
 
-    python benchmarks/differential.py --graphs 5000 --output benchmarks/results/differential.json
+    python benchmarks/differential.py --graphs 5000
 
 Each graph has a seed. ``--seed S --graphs 1`` repeats the graph of seed S. `ev.verify` must accept each
 answer.
@@ -24,6 +24,7 @@ from oracles import judge
 from outside import register_kcore
 from small_graphs import draw, draw_arguments, supported, with_weights_option
 
+RECORD = Path(__file__).parent / "results/differential.json"
 POLICIES = ("random", "high", "low")
 
 
@@ -82,7 +83,7 @@ def main():
     options.add_argument("--seed", type=int, default=0, help="seed of the first graph")
     options.add_argument("--count", type=int, default=3, help="algorithms of each graph")
     options.add_argument("--only", nargs="*", help="names of algorithms (default: all)")
-    options.add_argument("--output", type=Path, help="JSON file for the counts and the failures")
+    options.add_argument("--no-record", action="store_true", help="do not write results/differential.json")
     given = options.parse_args()
     register_kcore()
     names = given.only or registry.names()
@@ -101,9 +102,10 @@ def main():
         "runs": dict(sorted(runs.items())),
         "failures": failures,
     }
-    print(json.dumps({**record, "failures": len(failures)}, indent=2))
-    if given.output is not None:
-        given.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    for name, count in record["runs"].items():
+        print(f"{name:24} {count:8,} times, {sum(one['algorithm'] == name for one in failures)} failures")
+    if not given.no_record:
+        RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     sys.exit(1 if failures else 0)
 
 

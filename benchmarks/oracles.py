@@ -15,9 +15,9 @@ import networkx as nx
 import numpy as np
 
 # Relative differences that rounding explains, by the type of the answer.
-_RELATIVE = {"float32": 2e-5, "float64": 1e-8}
+_RELATIVE = {"float32": 5e-6, "float64": 1e-8}
 # Largest error of the values that an iteration approaches.
-_APPROACHED = 1e-5
+_APPROACHED = 2e-6
 
 
 @dataclass

@@ -11,8 +11,6 @@ import numpy as np
 import evener as ev
 from oracles import Edges
 
-_WEIGHTS = (None, None, "float64", "float32", "int32")
-
 
 @dataclass
 class SmallGraph:
@@ -23,11 +21,12 @@ class SmallGraph:
 
     def number(self, vertex):
         """Return the position of an id; -1 for no vertex, and -2 for an unknown vertex."""
-        return -1 if vertex is None or vertex == -1 else self._numbers.get(vertex, -2)
+        return -1 if vertex == self.absent else self._numbers.get(vertex, -2)
 
     def __post_init__(self):
         self.ids = self.graph.ids.tolist()
         self._numbers = {one: number for number, one in enumerate(self.ids)}
+        self.absent = -1 if self.graph.has_integer_ids else None
 
     def numbered(self, spec, arrays):
         """Return the arrays of an answer with numbers in place of ids."""
@@ -51,7 +50,7 @@ class SmallGraph:
         return found
 
 
-def draw(rng, *, largest=60, weights=_WEIGHTS):
+def draw(rng, *, largest=60, weights=(None, None, "float64", "float32", "int32")):
     """Return a random graph: sparse to dense, skewed, with self-loops, repeated edges, isolated vertices."""
     n = int(rng.integers(1, largest + 1))
     m = int(rng.integers(0, 3 * n + 1))

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from evener.algorithms.spec import Column, Option, resolve
-from evener.algorithms.verification import Claim
+from evener.algorithms.verification import Claim, check_parameters
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import string_array
 from evener.graph.arrow import decode_column
 from evener.graph.checks import is_integral, is_number
 from evener.graph.formats.file import Source
-from evener.results.table import KEY, TEXT, read_table
+from evener.results.table import KEY, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,11 +70,20 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
         for name in table.column_names
         if name != "vertex"
     }
+    check_parameters(spec, parameters)
     effective = _effective(parameters, record.get("parameters"), graph, spec)
-    if path.suffix.lower() in TEXT and effective.get("dtype"):
+    if effective.get("dtype"):
         for name in (column.name for column in spec.columns if column.real and column.name in arrays):
-            arrays[name] = arrays[name].astype(effective["dtype"])  # the dtype before it was written as text
+            arrays[name] = _in_precision(arrays[name], np.dtype(effective["dtype"]))
     return Claim(spec.name, graph, arrays, effective, record.get("outcome") or {})
+
+
+def _in_precision(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return numbers in the precision of the run, because text files and data frames use float64."""
+    if values.dtype.itemsize <= dtype.itemsize:
+        return values
+    with np.errstate(over="ignore"):  # a number beyond float32 becomes infinite
+        return values.astype(dtype)
 
 
 def _check_names(names: list[str], path: Path) -> None:
@@ -173,9 +182,14 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
     if len(column) and not any(is_kind(column.type) for is_kind in kinds):
         msg = f"expected integers or strings in column 'vertex', found type {column.type}"
         raise FormatError(msg, path=path)
-    vertices = column.to_numpy(zero_copy_only=False)
-    if vertices.dtype.kind == "O":
-        vertices = string_array([str(vertex) for vertex in vertices])
+    if column.null_count:
+        msg = f"expected a vertex in every row of column 'vertex', found {column.null_count:,} empty rows"
+        raise FormatError(msg, path=path)
+    vertices: NDArray[Any]
+    if graph.has_string_ids:
+        vertices = string_array([str(vertex) for vertex in column.to_pylist()])
+    else:
+        vertices = _as_ids(column, "vertex", path)
     order = np.argsort(vertices, kind="stable")
     if len(order) != graph.n or not np.array_equal(vertices[order], graph.ids):
         msg = (
@@ -195,7 +209,7 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
         raise FormatError(msg, path=path)
     present = column.drop_null()
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    if len(present) and not (numbers or by_strings):
+    if len(present) and not (numbers or kind.names_vertices):
         found = f"{_first_not_number(present)}type {column.type}"
         msg = f"expected numbers in column {name!r}, found {found}; correct it or drop the column"
         raise FormatError(msg, path=path)
@@ -214,10 +228,10 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
 
 
 def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
-    """Return a column of integers or integral floats as integers. No value is rounded."""
+    """Return a column of integers, integral floats, or integers as text, as integers. No value is rounded."""
     try:
         ids: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         wrong = next(
             (repr(value) for value in column.to_pylist() if not is_integral(value)), "a value of over 63 bits"
         )

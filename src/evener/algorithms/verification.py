@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.algorithms.goal import Goal
+    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
 
 __all__ = ["PIECE", "Answer", "Claim", "edge_blocks", "fail", "first_true", "vertex_numbers"]
@@ -256,6 +258,27 @@ def checked_count(answer: Answer, name: str, given: Any) -> int:
         msg = f"cannot verify {answer.algorithm}: {expected}, found {given!r}"
         raise ArgumentError(msg)
     return int(given)
+
+
+# Values of an option in messages, by its type.
+_TYPES = {"float": "a number", "int": "an integer", "bool": "True or False", "str": "a string"}
+
+
+def check_parameters(spec: AlgorithmSpec, parameters: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for a parameter that is no argument of an algorithm, or has another type."""
+    options = {option.name: option for option in spec.options}
+    known = {*options, *inspect.signature(spec.function()).parameters}
+    for name, value in parameters.items():
+        if name not in known:
+            msg = (
+                f"cannot verify {spec.name}: expected arguments of the algorithm as the answer's parameters, "
+                f"found {name!r}; {spec.name} has {', '.join(options) or 'none'}"
+            )
+            raise ArgumentError(msg)
+        if value is not None and name in options and not options[name].accepts(value):
+            expected = " or ".join(map(repr, options[name].choices)) or _TYPES[options[name].type]
+            msg = f"cannot verify {spec.name}: expected {expected} as {name!r}, found {value!r}"
+            raise ArgumentError(msg)
 
 
 def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -6,7 +6,6 @@ their computation, so their verifiers repeat the computation.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from evener.algorithms.graphalytics_output import (
 )
 from evener.algorithms.registry import find
 from evener.algorithms.spec import resolve
-from evener.algorithms.verification import Answer, Claim
+from evener.algorithms.verification import Answer, Claim, check_parameters
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.graph.graph import Graph
@@ -119,16 +118,4 @@ def _check_form(answer: Answer, spec: AlgorithmSpec) -> None:
         if not isinstance(found, Mapping):
             msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
             raise ArgumentError(msg)
-    options = {option.name: option for option in spec.options}
-    known = {*options, *inspect.signature(spec.function()).parameters}
-    for name, value in answer.parameters.items():
-        if name not in known:
-            msg = (
-                f"cannot verify {spec.name}: expected arguments of the algorithm as the answer's parameters, "
-                f"found {name!r}; {spec.name} has {', '.join(options) or 'none'}"
-            )
-            raise ArgumentError(msg)
-        if value is not None and name in options and not options[name].accepts(value):
-            expected = " or ".join(map(repr, options[name].choices)) or options[name].type
-            msg = f"cannot verify {spec.name}: expected {expected} as {name!r}, found {value!r}"
-            raise ArgumentError(msg)
+    check_parameters(spec, answer.parameters)

@@ -72,18 +72,7 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
     }
     check_parameters(spec, parameters)
     effective = _effective(parameters, record.get("parameters"), graph, spec)
-    if effective.get("dtype"):
-        for name in (column.name for column in spec.columns if column.real and column.name in arrays):
-            arrays[name] = _in_precision(arrays[name], np.dtype(effective["dtype"]))
     return Claim(spec.name, graph, arrays, effective, record.get("outcome") or {})
-
-
-def _in_precision(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return numbers in the precision of the run, because text files and data frames use float64."""
-    if values.dtype.itemsize <= dtype.itemsize:
-        return values
-    with np.errstate(over="ignore"):  # a number beyond float32 becomes infinite
-        return values.astype(dtype)
 
 
 def _check_names(names: list[str], path: Path) -> None:

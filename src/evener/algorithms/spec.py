@@ -6,6 +6,7 @@ of them names an algorithm.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
@@ -74,7 +75,7 @@ class Option:
 
 # The check of a value, by the type of its option.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
-    "float": is_number,
+    "float": lambda value: is_number(value) and not math.isnan(value),
     "int": is_integral,
     "bool": lambda value: isinstance(value, bool | np.bool_ | int) and value in (False, True),
     "str": lambda value: isinstance(value, str),

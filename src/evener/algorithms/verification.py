@@ -110,6 +110,9 @@ def column(answer: Answer, name: str) -> NDArray[Any]:
         values = np.array(values.tolist())
     if values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.itemsize not in (4, 8)):
         fail(answer, f"{name} contains integers, float32 or float64", f"found {values.dtype}")
+    if values.dtype == np.float64 and answer.parameters.get("dtype") == "float32":
+        with np.errstate(over="ignore"):  # text and data frames hold the numbers of the run as float64
+            return values.astype(np.float32)
     return values
 
 

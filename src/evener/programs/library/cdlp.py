@@ -14,6 +14,8 @@ import numpy as np
 
 from evener.algorithms.spec import Column, Option
 from evener.algorithms.verification import count_parameter, fail, first_true, vertex_numbers
+from evener.errors import ArgumentError
+from evener.graph.checks import is_integral
 from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 
@@ -87,8 +89,11 @@ def cdlp(
     >>> ev.cdlp(g)["label"].tolist()
     [0, 0, 0, 2, 2, 2]
     """
+    if not is_integral(max_iter) or max_iter < 0:
+        msg = f"max_iter=: expected an integer of at least 0, found {max_iter!r}"
+        raise ArgumentError(msg)
     run = run_program(
-        graph, _program, SPEC, until=max_iter, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
+        graph, _program, SPEC, until=int(max_iter), on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory,
         progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
@@ -97,7 +102,7 @@ def cdlp(
         return run.pg.gather_numbers([element.run(own.astype, np.uint32) for element, own in pairs])
 
     columns = {"label": labels}
-    return result_of(run, "cdlp", SPEC.columns, columns, {"max_iter": max_iter})
+    return result_of(run, "cdlp", SPEC.columns, columns, {"max_iter": int(max_iter)})
 
 
 def _program(graph: Graph) -> VertexProgram:

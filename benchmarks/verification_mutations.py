@@ -294,7 +294,7 @@ def _on_a_rank(world, spec, small, file, arguments, seed):
     result = spec.function()(placed, **arguments)
     rng = np.random.default_rng(seed)
     blocks = {name: np.asarray(result[name]) for name in result}
-    right = {name: np.concatenate(world.allgather(own)) for name, own in blocks.items()}
+    right = {name: np.concatenate(world.allgather(own.copy())) for name, own in blocks.items()}
     found = []
     for how, arrays in _first(mutations(rng, small, spec, right), 6):
         if any(

@@ -34,6 +34,8 @@ TINY = {
     "own_cost": ["--scale", "8", "--rounds", "1"],
     "own_operators": ["--scale", "8", "--rounds", "1"],
     "planner_regret": [],
+    "differential": ["--graphs", "30", "--seed", "7"],
+    "verification_mutations": ["--mutations", "50", "--by-command", "5", "--on-ranks", "5"],
     "ranks_on_gpus": [
         *("--one", "cpu:1", "--two", "cpu:1,cpu:1", "--on-ranks", "cpu:1", "--transports", "mpi"),
         *("--scales", "7", "--sources", "2", "--rounds", "1"),
@@ -61,7 +63,7 @@ TINY_ON_GPU = {
 
 def test_every_benchmark_is_tested():
     shared = {"floors", "gap", "gpu_floors", "harness", "machine", "on_ranks", "plot", "plot_gpu", "rivals"}
-    shared |= {"plot_scaling", "pyspark_gimv", "simulation"}
+    shared |= {"plot_scaling", "pyspark_gimv", "simulation", "oracles", "outside", "small_graphs"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 
@@ -76,7 +78,7 @@ def run(name, words):
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
-    words = ("evener", "partition", "checkpoints", "T13", "regret", "times", "predicted")
+    words = ("evener", "partition", "checkpoints", "T13", "regret", "times", "predicted", "noticed")
     assert any(word in out for word in words)
 
 

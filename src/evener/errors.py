@@ -58,6 +58,9 @@ class ArgumentError(EvenerError, ValueError):
 class UnknownVertexError(ArgumentError, KeyError):
     """A vertex named in an argument is not in the graph."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
+
     def __str__(self) -> str:
         # KeyError prints the repr of its argument; users need the plain sentence.
         return str(self.args[0]) if self.args else ""
@@ -136,6 +139,9 @@ class MpiError(EvenerError, RuntimeError):
 
 class VerificationError(EvenerError, AssertionError):
     """A result breaks a rule of its algorithm."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shorten(printable(message)))
 
 
 class ConvergenceWarning(RuntimeWarning):

@@ -66,10 +66,10 @@ def test_pagerank_accepts_a_personalization_whose_sum_overflows(graph):
         ({"personalization": {3: float("nan")}}, "finite"),
         ({"tol": "x"}, "expected a number as 'tol', found 'x'"),
         ({"tol": float("nan")}, "expected a number as 'tol', found nan"),
-        ({"stop": "l2"}, 'stop=: expected "l1" or "networkx", found \'l2\''),
+        ({"stop": "l2"}, "expected 'l1' or 'networkx' as 'stop', found 'l2'"),
         ({"damping": [1]}, "expected a number as 'damping', found [1]"),
-        ({"iterations": "x"}, "expected a number as 'iterations', found 'x'"),
-        ({"tol": 0, "max_iter": None}, "expected a number as 'iterations', found None"),
+        ({"iterations": "x"}, "expected an integer of at least 0 as 'iterations', found 'x'"),
+        ({"tol": 0, "max_iter": None}, "does not record the parameter 'max_iter'"),
     ],
 )
 def test_pagerank_refuses_wrong_parameters(wrong, message):

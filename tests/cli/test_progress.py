@@ -46,6 +46,17 @@ class TestProgress:
         assert "superstep 3" in stream.getvalue()
         assert stream.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in stream.getvalue()
 
+    @pytest.mark.parametrize("name", ["[red]", "[/]", "[link=x]a", "{0}", "%s", "a\\[b]", "tab\t"])
+    def test_a_live_line_shows_file_names_unchanged(self, monkeypatch, name):
+        """Rich would read brackets as markup, and raise an error for a closing tag."""
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        with display(stream) as shown:
+            shown.stage(f"reading {name}.txt")
+            shown._live.refresh()
+        assert f"reading {name}.txt".replace("\t", "\\t") in stream.getvalue()
+
     def test_a_live_line_shows_that_kernels_are_compiled(self, monkeypatch):
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda: True)

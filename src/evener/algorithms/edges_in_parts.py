@@ -114,9 +114,12 @@ class EdgesInParts:
         if self.graph.has_string_ids:
             absent = np.array([value is None for value in values], np.bool_)
             ids = np.where(absent, "", values).astype(cast("NDArray[Any]", self.graph.block_ids).dtype)
+            # The type of the ids of the graph may cut off the end of another id.
+            pairs = zip(ids.tolist(), values, strict=True)
+            whole = np.array([own == value for own, value in pairs], np.bool_)
         else:
-            absent, ids = values == -1, values
-        found = np.where(absent, -1, self.graph.numbers_on_ranks(ids))
+            absent, ids, whole = values == -1, values, np.ones(len(values), np.bool_)
+        found = np.where(absent | ~whole, -1, self.graph.numbers_on_ranks(ids))
         self.require(
             (found >= 0) | absent,
             f"{name} contains vertices of the graph",

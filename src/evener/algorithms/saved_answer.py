@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from evener.algorithms.spec import Column, Option, resolve
-from evener.algorithms.verification import Claim
+from evener.algorithms.verification import Claim, check_parameters
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import string_array
 from evener.graph.arrow import decode_column
 from evener.graph.checks import is_integral, is_number
 from evener.graph.formats.file import Source
-from evener.results.table import KEY, TEXT, read_table
+from evener.results.table import KEY, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -70,10 +70,8 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
         for name in table.column_names
         if name != "vertex"
     }
+    check_parameters(spec, parameters)
     effective = _effective(parameters, record.get("parameters"), graph, spec)
-    if path.suffix.lower() in TEXT and effective.get("dtype"):
-        for name in (column.name for column in spec.columns if column.real and column.name in arrays):
-            arrays[name] = arrays[name].astype(effective["dtype"])  # the dtype before it was written as text
     return Claim(spec.name, graph, arrays, effective, record.get("outcome") or {})
 
 
@@ -116,20 +114,9 @@ def _are_weights(value: Any) -> bool:
     return valid and len(pairs) == len(value)
 
 
-# The check of a recorded option's value, by the option's type.
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "float": is_number,
-    "int": is_integral,
-    "bool": lambda value: isinstance(value, bool),
-    "vertex_values": _are_weights,
-}
-
-
 def _is_valid(option: Option, value: Any) -> bool:
     """Return true if a verifier can compute with a recorded value."""
-    if option.choices:
-        return value in option.choices
-    return _CHECKS[option.type](value) if option.type in _CHECKS else True
+    return _are_weights(value) if option.type == "vertex_values" else option.accepts(value)
 
 
 def _record(table: pa.Table, path: Path, spec: AlgorithmSpec) -> dict[str, Any]:
@@ -184,9 +171,14 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
     if len(column) and not any(is_kind(column.type) for is_kind in kinds):
         msg = f"expected integers or strings in column 'vertex', found type {column.type}"
         raise FormatError(msg, path=path)
-    vertices = column.to_numpy(zero_copy_only=False)
-    if vertices.dtype.kind == "O":
-        vertices = string_array([str(vertex) for vertex in vertices])
+    if column.null_count:
+        msg = f"expected a vertex in every row of column 'vertex', found {column.null_count:,} empty rows"
+        raise FormatError(msg, path=path)
+    vertices: NDArray[Any]
+    if graph.has_string_ids:
+        vertices = string_array([str(vertex) for vertex in column.to_pylist()])
+    else:
+        vertices = _as_ids(column, "vertex", path)
     order = np.argsort(vertices, kind="stable")
     if len(order) != graph.n or not np.array_equal(vertices[order], graph.ids):
         msg = (
@@ -206,7 +198,7 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
         raise FormatError(msg, path=path)
     present = column.drop_null()
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    if len(present) and not (numbers or by_strings):
+    if len(present) and not (numbers or kind.names_vertices):
         found = f"{_first_not_number(present)}type {column.type}"
         msg = f"expected numbers in column {name!r}, found {found}; correct it or drop the column"
         raise FormatError(msg, path=path)
@@ -225,10 +217,10 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
 
 
 def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
-    """Return a column of integers or integral floats as integers. No value is rounded."""
+    """Return a column of integers, integral floats, or integers as text, as integers. No value is rounded."""
     try:
         ids: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         wrong = next(
             (repr(value) for value in column.to_pylist() if not is_integral(value)), "a value of over 63 bits"
         )

@@ -6,12 +6,16 @@ of them names an algorithm.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
+import numpy as np
+
 from evener.errors import ArgumentError
+from evener.graph.checks import is_integral, is_number
 from evener.results.columns import Column
 
 if TYPE_CHECKING:
@@ -58,6 +62,24 @@ class Option:
     choices: tuple[str, ...] = ()
     changes_answer: bool = True
     required: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Return true if a value has the type of the option, or is one of its choices.
+
+        The result is true for all values of an option that names vertices.
+        """
+        if self.choices:
+            return isinstance(value, str) and value in self.choices
+        return _CHECKS[self.type](value) if self.type in _CHECKS else True
+
+
+# The check of a value, by the type of its option.
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "float": lambda value: is_number(value) and not math.isnan(value),
+    "int": is_integral,
+    "bool": lambda value: isinstance(value, bool | np.bool_ | int) and value in (False, True),
+    "str": lambda value: isinstance(value, str),
+}
 
 
 class StateBytes(NamedTuple):

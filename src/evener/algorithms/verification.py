@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 
+from evener.algorithms.goal import parse_goal
 from evener.errors import ArgumentError, UnknownVertexError, VerificationError
-from evener.graph.checks import is_number
+from evener.graph.checks import is_integral, is_number
 from evener.graph.csr import rows_at
 from evener.kernels.vertex import NO_VERTEX
 from evener.system.world import SingleProcess
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.algorithms.goal import Goal
+    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
     from evener.system.world import World
 
@@ -95,20 +99,51 @@ def fail(answer: Answer, rule: str, detail: str) -> NoReturn:
 
 
 def column(answer: Answer, name: str) -> NDArray[Any]:
-    """Return one array of the answer after checking its length."""
+    """Return one array of numbers of the answer.
+
+    Raises
+    ------
+    VerificationError
+        If the array does not have one number for each vertex.
+    ArgumentError
+        If the answer does not have the array.
+    """
+    values = _values(answer, name)
+    if values.dtype.kind == "O" and all(map(is_number, values)):
+        values = np.array(values.tolist())
+    if values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.itemsize not in (4, 8)):
+        fail(answer, f"{name} contains integers, float32 or float64", f"found {values.dtype}")
+    if values.dtype == np.float64 and answer.parameters.get("dtype") == "float32":
+        with np.errstate(over="ignore"):  # text and data frames hold the numbers of the run as float64
+            return values.astype(np.float32)
+    return values
+
+
+def _values(answer: Answer, name: str) -> NDArray[Any]:
+    """Return one array of the answer, of any type, after checking its length."""
     try:
-        values = np.asarray(answer[name])
+        given = answer[name]
     except KeyError:
         msg = f"cannot verify {answer.algorithm}: the answer has no array {name!r}; add it"
         raise ArgumentError(msg) from None
+    rule = f"{name} has one value per vertex"
+    if answer.graph.has_object_ids and isinstance(given, list | tuple):
+        given = np.fromiter(given, object, len(given))  # NumPy makes a matrix of tuples
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        fail(answer, rule, "expected an array, found sequences of unequal lengths")
     if values.shape != (answer.graph.n,):
-        fail(answer, f"{name} has one value per vertex", f"shape {values.shape}, {answer.graph.n} vertices")
+        fail(answer, rule, f"shape {values.shape}, {answer.graph.n} vertices")
+    if np.ma.is_masked(given):
+        v = first_true(np.ma.getmaskarray(given))
+        fail(answer, rule, f"the value of vertex {answer.graph.ids[v]} is masked")
     return values
 
 
 def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
     """Return the vertices in an array of the answer as numbers 0..n-1, and NO_VERTEX for -1 or None."""
-    graph, values = answer.graph, column(answer, name)
+    graph, values = answer.graph, _values(answer, name)
     rule = f"{name} contains vertices of the graph"
     if not graph.has_integer_ids:
         present = np.array([value is not None for value in values], dtype=bool)
@@ -123,11 +158,15 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
     numbers = np.empty(graph.n, np.uint32)
     for begin in range(0, graph.n, PIECE):
         piece = values[begin : begin + PIECE]
-        absent, found = piece == -1, piece
-        known = absent | ((piece >= 0) & (piece < graph.n))
+        found = piece.astype(np.int64)
+        found[piece > np.iinfo(np.int64).max] = -2  # the cast made values of 2^63 or more negative
+        absent = found == -1
         if graph.has_custom_ids:
-            found = np.minimum(np.searchsorted(graph.ids, piece), graph.n - 1)
-            known = absent | (graph.ids[found] == piece)
+            place = np.minimum(np.searchsorted(graph.ids, found), graph.n - 1)
+            known = absent | (graph.ids[place] == found)
+            found = place
+        else:
+            known = absent | ((found >= 0) & (found < graph.n))
         if not known.all():
             v = begin + first_true(~known)
             fail(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
@@ -135,14 +174,22 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
     return numbers
 
 
-def source_numbers(answer: Answer) -> NDArray[np.uint32]:
-    """Return the distinct numbers of the source vertices, ascending."""
-    source = required_parameter(answer, "source")
-    ids = source if isinstance(source, list) else [source]
-    return np.unique(answer.graph.numbers_of(ids)).astype(np.uint32)
+def goal_of(answer: Answer) -> Goal:
+    """Return the sources of a search, and where it ends.
+
+    Raises
+    ------
+    ArgumentError
+        If a search with the parameters of the answer raises it.
+    """
+    parameters = answer.parameters
+    if parameters.get("sources") is None:
+        required_parameter(answer, "source")
+    names = ("source", "sources", "target", "cutoff")
+    return parse_goal(answer.graph, answer.algorithm, *(parameters.get(name) for name in names))
 
 
-def largest_distance(answer: Answer, distance: NDArray[Any], reached: NDArray[np.bool_]) -> float:
+def largest_distance(answer: Answer, goal: Goal, distance: NDArray[Any], reached: NDArray[np.bool_]) -> float:
     """Return the distance at which a search ended: that of the target or the cutoff; infinity without either.
 
     Raises
@@ -150,12 +197,9 @@ def largest_distance(answer: Answer, distance: NDArray[Any], reached: NDArray[np
     VerificationError
         If a reached vertex is farther away.
     """
-    cutoff, target = answer.parameters.get("cutoff"), answer.parameters.get("target")
-    limit = math.inf if cutoff is None else float(finite_number(answer, "cutoff", cutoff))
-    if target is not None:
-        (number,) = answer.graph.numbers_of([target])
-        if reached[number]:
-            limit = min(limit, float(distance[number]))
+    limit = math.inf if goal.cutoff is None else float(goal.cutoff)
+    if goal.target_number is not None and reached[goal.target_number]:
+        limit = min(limit, float(distance[goal.target_number]))
     if (beyond := reached & (distance > limit)).any():
         v = first_true(beyond)
         rule = "no vertex is farther away than the target or the cutoff"
@@ -172,7 +216,7 @@ def required_parameter(answer: Answer, name: str) -> Any:
     ArgumentError
         If the answer does not have this parameter.
     """
-    if name not in answer.parameters:
+    if answer.parameters.get(name) is None:
         option = "--" + name.replace("_", "-")
         msg = (
             f"cannot verify {answer.algorithm}: the answer does not record the parameter {name!r}; "
@@ -194,6 +238,53 @@ def finite_number(answer: Answer, name: str, given: Any) -> Any:
         msg = f"cannot verify {answer.algorithm}: expected a number as {name!r}, found {given!r}"
         raise ArgumentError(msg)
     return given
+
+
+def count_parameter(answer: Answer, name: str) -> int:
+    """Return a parameter of the run that is an integer of at least 0.
+
+    Raises
+    ------
+    ArgumentError
+        If the answer does not have this parameter, or if it is not such an integer.
+    """
+    return checked_count(answer, name, required_parameter(answer, name))
+
+
+def checked_count(answer: Answer, name: str, given: Any) -> int:
+    """Return `given` as an int.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not an integer of at least 0. The error gives its `name`.
+    """
+    if not is_integral(given) or given < 0:
+        expected = f"expected an integer of at least 0 as {name!r}"
+        msg = f"cannot verify {answer.algorithm}: {expected}, found {given!r}"
+        raise ArgumentError(msg)
+    return int(given)
+
+
+# Values of an option in messages, by its type.
+_TYPES = {"float": "a number", "int": "an integer", "bool": "True or False", "str": "a string"}
+
+
+def check_parameters(spec: AlgorithmSpec, parameters: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for a parameter that is no argument of an algorithm, or has another type."""
+    options = {option.name: option for option in spec.options}
+    known = {*options, *inspect.signature(spec.function()).parameters}
+    for name, value in parameters.items():
+        if name not in known:
+            msg = (
+                f"cannot verify {spec.name}: expected arguments of the algorithm as the answer's parameters, "
+                f"found {name!r}; {spec.name} has {', '.join(options) or 'none'}"
+            )
+            raise ArgumentError(msg)
+        if value is not None and name in options and not options[name].accepts(value):
+            expected = " or ".join(map(repr, options[name].choices)) or _TYPES[options[name].type]
+            msg = f"cannot verify {spec.name}: expected {expected} as {name!r}, found {value!r}"
+            raise ArgumentError(msg)
 
 
 def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -44,8 +44,9 @@ def check_tree(
     if dangling.any():
         v = children[first_true(dangling)]
         rule = "every parent is reached (rule 4)"
-        detail = f"vertex {ids[v]} has distance {distance[v]}, its parent {ids[parent[v]]} has {{}}"
-        fail(answer, rule, detail.format(distance[parent[v]]))
+        u = parent[v]
+        detail = f"vertex {ids[v]} has distance {distance[v]}, its parent {ids[u]} has {distance[u]}"
+        fail(answer, rule, detail)
     roots = children[parent[children] == children]
     if len(roots) > len(sources):
         v = np.setdiff1d(roots, sources)[0]

@@ -14,12 +14,13 @@ import numpy as np
 
 from evener.algorithms.edges_in_parts import EdgesInParts
 from evener.algorithms.sssp.range_check import EXACT, overflows
-from evener.algorithms.sssp.verify import INTEGERS, ROUNDINGS
-from evener.algorithms.verification import first_true, source_numbers
+from evener.algorithms.sssp.verify import INTEGERS, tolerance_of
+from evener.algorithms.verification import first_true, goal_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.algorithms.goal import Goal
     from evener.results.result import Result
 
 __all__ = ["check_bfs", "check_sssp"]
@@ -41,17 +42,20 @@ def check_sssp(result: Result) -> None:
     edges = EdgesInParts(result)
     rule = "no distance is negative or NaN"
     edges.require(distance >= 0, rule, lambda v: f"is at {distance[v]}, not >= 0")
-    dtype = edges.graph.weight_dtype
-    if dtype is not None and dtype.kind in "iu":
+    weight = edges.graph.weight_dtype
+    if weight is not None and weight.kind in "iu":
         exact = (distance < EXACT) | np.isinf(distance)
         edges.require(exact, INTEGERS, lambda v: f"has distance {distance[v]:.0f}")
-    tolerance = ROUNDINGS * float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 0.0
-    _check(edges, distance, weighted=edges.graph.weight_dtype is not None, tolerance=tolerance)
+    own_farthest = float(distance.max(initial=0, where=np.isfinite(distance)))
+    farthest = edges.world.allreduce(own_farthest, "max")
+    tolerance = tolerance_of(own.dtype, weight, farthest)
+    _check(edges, distance, weighted=weight is not None, tolerance=tolerance)
 
 
 def _check(edges: EdgesInParts, distance: NDArray[np.float64], *, weighted: bool, tolerance: float) -> None:
     """Check the rules of a tree; the distance of an unreached vertex is infinite."""
-    sources = source_numbers(edges.result)
+    goal = goal_of(edges.result)
+    sources = np.array(goal.numbers, np.uint32)
     parent = edges.vertex_numbers("parent")
     reached, root = np.isfinite(distance), np.isin(edges.numbers, sources)
     edges.require(~root | (distance == 0), "a source is at distance 0", lambda v: f"is at {distance[v]:g}")
@@ -60,7 +64,7 @@ def _check(edges: EdgesInParts, distance: NDArray[np.float64], *, weighted: bool
         "a source is its own parent",
         lambda v: f"has parent number {parent[v]}",
     )
-    limit = _largest_distance(edges, distance)
+    limit = _largest_distance(edges, goal, distance)
     edges.require(
         ~reached | (distance <= limit),
         "no vertex is farther away than the target or the cutoff",
@@ -101,15 +105,12 @@ def _check(edges: EdgesInParts, distance: NDArray[np.float64], *, weighted: bool
     _check_cycles(edges, parent, sources)
 
 
-def _largest_distance(edges: EdgesInParts, distance: NDArray[np.float64]) -> float:
+def _largest_distance(edges: EdgesInParts, goal: Goal, distance: NDArray[np.float64]) -> float:
     """Return the distance at which the search ended, as `verification.largest_distance`."""
-    parameters = edges.result.parameters
-    cutoff, target = parameters.get("cutoff"), parameters.get("target")
-    limit = math.inf if cutoff is None else float(cutoff)
-    if target is None:
+    limit = math.inf if goal.cutoff is None else float(goal.cutoff)
+    if goal.target_number is None:
         return limit
-    (number,) = edges.graph.numbers_of([target])
-    own = distance[edges.numbers == number]
+    own = distance[edges.numbers == goal.target_number]
     return min(limit, float(edges.world.allreduce(float(own.min(initial=math.inf)), "min")))
 
 

@@ -7,6 +7,7 @@ their computation, so their verifiers repeat the computation.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from evener.algorithms.graphalytics_output import (
     against,
@@ -17,13 +18,17 @@ from evener.algorithms.graphalytics_output import (
 )
 from evener.algorithms.registry import find
 from evener.algorithms.spec import resolve
-from evener.algorithms.verification import Answer, Claim
+from evener.algorithms.verification import Answer, Claim, check_parameters
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
+from evener.graph.graph import Graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
 from evener.results.rows import ResultRows
 from evener.system.agreement import collective, on_all_ranks
+
+if TYPE_CHECKING:
+    from evener.algorithms.spec import AlgorithmSpec
 
 __all__ = [
     "Answer",
@@ -71,11 +76,9 @@ def verify(result: Answer) -> None:
     if not hasattr(result, "algorithm"):
         msg = f"verify: expected a Result or a Claim, found {type(result).__name__}"
         raise ArgumentError(msg)
-    verifier = find(result.algorithm).verifier()
-    for name in ("parameters", "outcome"):
-        if not isinstance(found := getattr(result, name), Mapping):
-            msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
-            raise ArgumentError(msg)
+    spec = find(result.algorithm)
+    verifier = spec.verifier()
+    _check_form(result, spec)
     if isinstance(result, ResultRows):
         for row in result.rows:
             verify(row)
@@ -86,7 +89,7 @@ def verify(result: Answer) -> None:
                 "verify the result on all ranks before gather()"
             )
             raise ArgumentError(msg)
-        if (path := find(result.algorithm).verify_in_parts) is None:
+        if (path := spec.verify_in_parts) is None:
             msg = (
                 f"verify: expected a graph that rank 0 holds, because {result.algorithm} has no "
                 f"verify_in_parts=, found a graph in parts on {result.world.size} ranks; read it on "
@@ -99,3 +102,21 @@ def verify(result: Answer) -> None:
         on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))
     else:
         verifier(result)
+
+
+def _check_form(answer: Answer, spec: AlgorithmSpec) -> None:
+    """Raise ArgumentError unless the answer has a graph, mappings, and arguments of the algorithm."""
+    graph = answer.graph
+    if not isinstance(graph, Graph) and not (
+        isinstance(answer, Result) and isinstance(graph, DistributedGraph)
+    ):
+        msg = f"verify: expected a Graph as the answer's graph, found {type_name(graph)}"
+        raise ArgumentError(msg)
+    mappings = {"parameters": answer.parameters, "outcome": answer.outcome}
+    if isinstance(answer, Claim):
+        mappings["arrays"] = answer.arrays
+    for name, found in mappings.items():
+        if not isinstance(found, Mapping):
+            msg = f"verify: expected a mapping as the answer's {name}, found {type_name(found)}"
+            raise ArgumentError(msg)
+    check_parameters(spec, answer.parameters)

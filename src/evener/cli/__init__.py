@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evener.cli.output import PROGRAM, in_options, note, point_output_at_nothing
+from evener.cli.output import PROGRAM, in_options, point_output_at_nothing, warn
 from evener.cli.supervisor import Interrupted, Job, supervise
 from evener.errors import EvenerError, MpiError, VerificationError, printable
 from evener.system.mpi import await_loss, mpi_world
@@ -83,7 +83,9 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else _OK
     if isinstance(error, EvenerError):
-        return _say(str(error), _WRONG_ANSWER if isinstance(error, VerificationError) else _BAD_ARGUMENT)
+        if isinstance(error, VerificationError):  # it names vertices, and no arguments
+            return _fail(str(error), _WRONG_ANSWER)
+        return _say(str(error), _BAD_ARGUMENT)
     if hasattr(error, "format_message"):  # an exception of typer for an invalid word
         return _say(_unusable(error), _BAD_ARGUMENT)
     if isinstance(error, MemoryError):
@@ -161,10 +163,14 @@ def _unusable(error: Any) -> str:
 
 
 def _say(message: str, status: int) -> int:
-    sentence = printable(" ".join(message.split()))
+    return _fail(in_options(" ".join(message.split())), status)
+
+
+def _fail(message: str, status: int) -> int:
+    sentence = printable(message)
     with contextlib.suppress(MpiError):
         if (world := mpi_world()) is not None:
-            world.fail(in_options(sentence), status, PROGRAM)
+            world.fail(sentence, status, PROGRAM)
             return status
-    note(sentence)
+    warn(sentence)
     return status

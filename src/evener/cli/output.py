@@ -10,7 +10,7 @@ import sys
 from evener.errors import FileError, printable
 from evener.system.world import prints
 
-__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say"]
+__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say", "warn"]
 
 # The first word of a message.
 PROGRAM = "evener: "
@@ -56,6 +56,11 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
+    """Print a message of the library to standard error, with options in place of arguments."""
+    warn(in_options(text))
+
+
+def warn(text: str) -> None:
     """Print to standard error, so that programs that read the output do not see it. Only rank 0 prints.
 
     Control characters become escapes. A standard error that is closed or full stops no command.
@@ -63,7 +68,7 @@ def note(text: str) -> None:
     if sys.stderr is None or not prints():  # None if it was closed before the command began
         return
     with contextlib.suppress(OSError):
-        print(f"{PROGRAM}{in_options(printable(text))}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
+        print(f"{PROGRAM}{printable(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the command line
 
 
 def in_options(text: str) -> str:

@@ -126,7 +126,7 @@ class LiveDisplay:
 
     def stage(self, what: str) -> None:
         """Show the stage."""
-        self._text = what
+        self._text = printable(what)
 
     def superstep(self, progress: Progress) -> None:
         """Show the progress of the algorithm."""

@@ -54,7 +54,7 @@ def show_result(
     """
     say(f"Graph: {result.graph.summary}")
     if (source := _source(spec, result, given)) is not None:
-        say(f"{str(spec.source_option).capitalize()}: {printable(source)}")
+        say(f"{str(spec.source_option).capitalize()}: {printable(str(source))}")
     searches = _searches(result)
     for label, one in searches:
         if outcome := _outcome(spec, one):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -64,9 +64,10 @@ class GraphIds:
     def _numbers_of_objects(self, given: Any) -> NDArray[np.int64]:
         numbers = []
         for one in given:
-            if not isinstance(one, Hashable) or one not in self._number_of_object:
-                raise _unknown(cast("Graph", self), repr(one))
-            numbers.append(self._number_of_object[one])
+            try:
+                numbers.append(self._number_of_object[one])
+            except (KeyError, TypeError):  # unknown, or a tuple of lists
+                raise _unknown(cast("Graph", self), repr(one)) from None
         return np.array(numbers, np.int64)
 
 

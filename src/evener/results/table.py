@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "KEY",
     "SUFFIXES",
-    "TEXT",
     "Tabular",
     "check_suffix",
     "read_table",

@@ -36,10 +36,12 @@ def check(answer: Answer) -> None:
     if graph.n == 0:
         return
     # A result records its sources. Another answer may record how the sources were drawn.
-    drawn = None if "sources" in parameters else parameters.get("k")
-    chosen = sources_of(graph, parameters.get("sources"), drawn, parameters.get("seed", 0))
+    given, seed = parameters.get("sources"), parameters.get("seed")
+    drawn = parameters.get("k") if given is None else None
+    chosen = sources_of(graph, given, drawn, 0 if seed is None else seed)
     expected = _dependencies(graph, chosen)
-    expected *= scale_of(graph, len(chosen), normalized=bool(parameters.get("normalized", True)))
+    normalized = parameters.get("normalized")
+    expected *= scale_of(graph, len(chosen), normalized=normalized is None or bool(normalized))
     found = stored.astype(np.float64)
     off = ~(np.abs(found - expected) <= allowed_difference(stored.dtype, expected, float(expected.max())))
     if off.any():

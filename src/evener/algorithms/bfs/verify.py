@@ -23,9 +23,9 @@ from evener.algorithms.verification import (
     edge_blocks,
     fail,
     first_true,
+    goal_of,
     largest_distance,
     none_found,
-    source_numbers,
     vertex_numbers,
 )
 from evener.algorithms.verification_tree import check_tree
@@ -44,7 +44,8 @@ _MAX_UINT8_LEVEL = 0xFE
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless `distance` and `parent` are breadth-first trees of the sources."""
-    graph, sources = answer.graph, source_numbers(answer)
+    graph, goal = answer.graph, goal_of(answer)
+    sources = np.array(goal.numbers, np.uint32)
     distance = column(answer, "distance")
     if distance.dtype.kind not in "iu":
         fail(answer, "distances are integers", f"found {distance.dtype}")
@@ -56,7 +57,7 @@ def check(answer: Answer) -> None:
     in_range = distance.min(initial=0) >= -1 and distance.max(initial=0) < kernels.UNREACHED
     if not none_found(first) or not in_range or not np.array_equal(_roots(parent), sources):
         _fail_wrong_tree(answer, sources, distance, parent)
-    limit = largest_distance(answer, distance, distance >= 0)
+    limit = largest_distance(answer, goal, distance, distance >= 0)
     kernels.find_missing_edge(graph.offsets, graph.targets, not graph.directed, parent, blocks, first)
     if not none_found(first):
         v = first.min()

@@ -20,7 +20,9 @@ from evener.algorithms.pagerank.personalization import jumps_of
 from evener.algorithms.pagerank.strength import out_strength, uses_weights
 from evener.algorithms.verification import (
     PIECE,
+    checked_count,
     column,
+    count_parameter,
     edge_blocks,
     fail,
     finite_number,
@@ -70,20 +72,26 @@ def check(answer: Answer) -> None:
     step = _iteration(answer)
     tol = float(finite_number(answer, "tol", parameters.get("tol") or 0.0))
     stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
-    if stop not in ("l1", "networkx"):
-        msg = f'verify pagerank: stop=: expected "l1" or "networkx", found {stop!r}'
-        raise ArgumentError(msg)
     tolerance = tolerance_of(graph.n, tol=tol, stop=stop, semantics=semantics)
     fixed = tolerance == 0.0
     iterations = answer.outcome.get("iterations")
     if iterations is None and fixed:
         iterations = required_parameter(answer, "max_iter")
     if iterations is not None or fixed:
-        iterations = int(finite_number(answer, "iterations", iterations))
+        iterations = _checked_iterations(answer, iterations)
         if difference := _difference(answer, stored, step, iterations):
             fail(answer, f"ranks are those of {iterations} iterations", difference)
     if not (fixed or _has_converged(answer, stored, step, iterations, tolerance, slack)):
         warn_not_converged(answer)
+
+
+def _checked_iterations(answer: Answer, given: Any) -> int:
+    """Return the number of iterations of the run, after a check that a run may have so many."""
+    iterations = checked_count(answer, "iterations", given)
+    most = answer.parameters.get("max_iter")
+    if most is not None and iterations > checked_count(answer, "max_iter", most):
+        fail(answer, "a run has at most max_iter iterations", f"it took {iterations} of {most}")
+    return iterations
 
 
 def _check_distribution(answer: Answer, stored: NDArray[Any]) -> float:
@@ -120,7 +128,7 @@ def _has_converged(
         If wrong ranks would meet the tolerance.
     """
     if not answer.outcome.get("converged", True):
-        max_iter = finite_number(answer, "max_iter", required_parameter(answer, "max_iter"))
+        max_iter = count_parameter(answer, "max_iter")
         if iterations is not None and iterations < max_iter:
             rule = "a run ends when it converges, or after max_iter"
             fail(answer, rule, f"it took {iterations} of {max_iter}")
@@ -196,7 +204,7 @@ def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: fl
     max_iter = answer.parameters.get("max_iter")
     if max_iter is None:
         return False
-    max_iter = int(finite_number(answer, "max_iter", max_iter))
+    max_iter = checked_count(answer, "max_iter", max_iter)
     damping = min(abs(float(finite_number(answer, "damping", answer.parameters.get("damping", 0.85)))), 1.0)
     before_last = 2.0 * damping ** max(max_iter - 2, 0)
     return before_last >= tolerance and _difference(answer, stored, step, max_iter) is None

@@ -18,9 +18,9 @@ from evener.algorithms.verification import (
     edge_blocks,
     fail,
     first_true,
+    goal_of,
     largest_distance,
     none_found,
-    source_numbers,
     vertex_numbers,
 )
 from evener.algorithms.verification_tree import check_tree
@@ -30,23 +30,21 @@ if TYPE_CHECKING:
 
     from evener.algorithms.verification import Answer
 
-__all__ = ["BEYOND", "INTEGERS", "ROUNDINGS", "check"]
+__all__ = ["BEYOND", "INTEGERS", "check", "tolerance_of"]
 
 # Rules of distances that float64 represents.
 INTEGERS = "sums of integer weights are below 2^53, where float64 is exact"
 BEYOND = "no distance is above the largest float64"
 
 # Rounding errors of a comparison, in units in the last place.
-ROUNDINGS = 4
+_ROUNDINGS = 4
 
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless `distance` and `parent` are shortest-path trees of the sources."""
-    graph, sources = answer.graph, source_numbers(answer)
+    graph, goal = answer.graph, goal_of(answer)
+    sources = np.array(goal.numbers, np.uint32)
     raw = column(answer, "distance")
-    if raw.dtype.kind not in "iuf":
-        fail(answer, "distances are numbers", f"found {raw.dtype}")
-    tolerance = ROUNDINGS * float(np.finfo(raw.dtype).eps) if raw.dtype.kind == "f" else 0.0
     distance = raw.astype(np.float64)
     if not (distance >= 0).all():
         v = first_true(~(distance >= 0))
@@ -54,7 +52,8 @@ def check(answer: Answer) -> None:
     parent = vertex_numbers(answer, "parent")
     reached = np.isfinite(distance)
     check_tree(answer, sources, distance, parent, reached=reached)
-    limit = largest_distance(answer, distance, reached)
+    limit = largest_distance(answer, goal, distance, reached)
+    tolerance = tolerance_of(raw.dtype, graph.weight_dtype, float(distance.max(initial=0, where=reached)))
 
     weights = np.ones(graph.m, dtype=np.uint8) if graph.weights is None else graph.weights
     if weights.dtype.kind in "iu" and (inexact := reached & (distance >= EXACT)).any():
@@ -72,6 +71,19 @@ def check(answer: Answer) -> None:
     )
     if not none_found(first):
         _fail_shorter_path(answer, weights, distance, limit, tolerance, int(first.min()))
+
+
+def tolerance_of(distance: np.dtype[Any], weight: np.dtype[Any] | None, farthest: float) -> float:
+    """Return the relative rounding error that a comparison of distances allows.
+
+    `distance` and `weight` are the types of distances and weights, and `farthest` is the largest finite
+    distance. Sums of integers that the type of the distances can represent have no rounding errors.
+    """
+    precision = np.finfo(distance if distance.kind == "f" else np.float64)
+    integers = weight is None or weight.kind in "iu"
+    if integers and farthest < 2.0 ** (precision.nmant + 1):
+        return 0.0
+    return _ROUNDINGS * float(precision.eps)
 
 
 def _fail_wrong_parent(

@@ -52,5 +52,6 @@ def check(answer: Answer) -> None:
     merged = numbers != label
     if merged.any():
         v = first_true(merged)
-        detail = f"vertex {ids[v]} has component {ids[label[v]]}, but no path joins them; expected {{}}"
-        fail(answer, "one component per label", detail.format(ids[numbers[v]]))
+        labelled = f"vertex {ids[v]} has component {ids[label[v]]}"
+        detail = f"{labelled}, but no path joins them; expected {ids[numbers[v]]}"
+        fail(answer, "one component per label", detail)

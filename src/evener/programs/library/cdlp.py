@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.spec import Column, Option
-from evener.algorithms.verification import fail, first_true, required_parameter, vertex_numbers
+from evener.algorithms.verification import count_parameter, fail, first_true, vertex_numbers
 from evener.programs.arguments import fixed_iterations
 from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
@@ -104,7 +104,7 @@ def cdlp(
         return run.pg.gather_numbers([element.run(own.astype, np.uint32) for element, own in pairs])
 
     columns = {"label": labels}
-    return result_of(run, "cdlp", SPEC.columns, columns, {"max_iter": max_iter})
+    return result_of(run, "cdlp", SPEC.columns, columns, {"max_iter": int(max_iter)})
 
 
 def _program(graph: Graph) -> VertexProgram:
@@ -125,7 +125,7 @@ def _program(graph: Graph) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless the labels are those of the same iterations with sorted edges."""
-    graph, iterations = answer.graph, required_parameter(answer, "max_iter")
+    graph, iterations = answer.graph, count_parameter(answer, "max_iter")
     found = vertex_numbers(answer, "label")
     sources = np.repeat(np.arange(graph.n), graph.out_degree().astype(np.int64))
     targets = graph.targets.astype(np.int64)
@@ -133,7 +133,10 @@ def check(answer: Answer) -> None:
         sources, targets = np.concatenate([sources, targets]), np.concatenate([targets, sources])
     label = np.arange(graph.n)
     for _ in range(iterations):
-        label = _next_labels(sources, label[targets], label)
+        following = _next_labels(sources, label[targets], label)
+        if np.array_equal(following, label):
+            break
+        label = following
     if (wrong := label != found).any():
         v = first_true(wrong)
         detail = f"vertex {graph.ids[v]} has label {answer['label'][v]}, expected {graph.ids[label[v]]}"

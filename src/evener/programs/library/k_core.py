@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.spec import Column, Option
-from evener.algorithms.verification import column, fail, first_true, required_parameter
+from evener.algorithms.verification import column, count_parameter, fail, first_true
 from evener.errors import ArgumentError
 from evener.graph.checks import is_integral
 from evener.programs.adjacency import adjacency
@@ -124,7 +124,7 @@ def _program(k: int) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless repeated removal of vertices with few edges gives the same core."""
-    graph, k = answer.graph, required_parameter(answer, "k")
+    graph, k = answer.graph, count_parameter(answer, "k")
     member = column(answer, "member")
     edges = adjacency(graph)
     edges = edges + edges.T if graph.directed else edges

@@ -131,6 +131,9 @@ def _program(priority: Any) -> VertexProgram:
 def check(answer: Answer) -> None:
     """Raise VerificationError unless the set is independent and maximal."""
     graph, member = answer.graph, column(answer, "member")
+    if (other := (member != 0) & (member != 1)).any():
+        v = first_true(other)
+        fail(answer, "member is 0 or 1", f"vertex {graph.ids[v]} has {member[v]}")
     edges = adjacency(graph)
     edges.setdiag(0)
     edges = edges + edges.T if graph.directed else edges
@@ -138,7 +141,7 @@ def check(answer: Answer) -> None:
     if (both := (member == 1) & (neighbours > 0)).any():
         detail = f"vertex {graph.ids[first_true(both)]} and a neighbour are members"
         fail(answer, "members are not neighbours", detail)
-    if (none := (member != 1) & ((neighbours == 0) | (member != 0))).any():
+    if (none := (member == 0) & (neighbours == 0)).any():
         v = first_true(none)
         detail = f"vertex {graph.ids[v]} has member {member[v]}, and no neighbour is a member"
         fail(answer, "other vertices have a neighbour that is a member", detail)

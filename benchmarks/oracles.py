@@ -1,0 +1,404 @@
+"""Judgements of answers on small graphs by NetworkX and textbook definitions, independent of Evener's code.
+
+A judge gets the edges of a graph, the parameters of a run and the arrays of its answer. It returns None for a
+right answer, and otherwise what is wrong. Vertices in arrays are numbers, and -1 means no vertex.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import networkx as nx
+import numpy as np
+
+# Relative differences that rounding explains, by the type of the answer.
+_RELATIVE = {"float32": 5e-6, "float64": 1e-8}
+# Largest error of the values that an iteration approaches.
+_APPROACHED = 2e-6
+
+
+@dataclass
+class Edges:
+    """The edges of a small graph between the vertices 0..n-1, each listed once.
+
+    Attributes
+    ----------
+    n : int
+    tails, heads : list of int
+    weights : list of number, or None
+    directed : bool
+    """
+
+    n: int
+    tails: list
+    heads: list
+    weights: list | None
+    directed: bool
+
+    @cached_property
+    def arcs(self):
+        """The arcs ``(tail, head, weight)``: an undirected edge is two arcs, and a self-loop is one."""
+        weights = [1] * len(self.tails) if self.weights is None else self.weights
+        arcs = list(zip(self.tails, self.heads, weights, strict=True))
+        if not self.directed:
+            arcs += [(v, u, w) for u, v, w in arcs if u != v]
+        return arcs
+
+    @cached_property
+    def networkx(self):
+        """The graph in NetworkX, with parallel edges."""
+        graph = nx.MultiDiGraph() if self.directed else nx.MultiGraph()
+        graph.add_nodes_from(range(self.n))
+        weights = [1] * len(self.tails) if self.weights is None else self.weights
+        graph.add_weighted_edges_from(zip(self.tails, self.heads, weights, strict=True))
+        return graph
+
+    def matrix(self, *, weighted=False):
+        """Return the dense matrix with the number, or the weight, of the arcs from i to j at place (i, j)."""
+        found = np.zeros((self.n, self.n))
+        for u, v, w in self.arcs:
+            found[u, v] += w if weighted else 1
+        return found
+
+    @cached_property
+    def simple(self):
+        """True if the graph has no self-loops and no parallel edges."""
+        ends = zip(self.tails, self.heads, strict=True)
+        pairs = [(u, v) if self.directed else (min(u, v), max(u, v)) for u, v in ends]
+        return len(set(pairs)) == len(pairs) and all(u != v for u, v in pairs)
+
+
+def judge(algorithm, edges, parameters, arrays, outcome=None):
+    """Return what is wrong with an answer, or None.
+
+    Parameters
+    ----------
+    algorithm : str
+    edges : Edges
+    parameters : mapping
+        The arguments of the run; vertices are numbers.
+    arrays : mapping of str to ndarray
+        The arrays of the answer, shape (n,); vertices are numbers, and -1 is no vertex.
+    outcome : mapping, optional
+        The number of iterations, and whether the run converged.
+    """
+    for name, values in arrays.items():
+        if values.shape != (edges.n,):
+            return f"{name} has the shape {values.shape}"
+        if values.dtype.kind not in "iuf":
+            return f"{name} has the type {values.dtype}"
+    return _JUDGES[algorithm](edges, parameters, arrays, outcome or {})
+
+
+def distances(edges, sources, *, weighted):
+    """Return the distance of every vertex from the nearest source, by NetworkX."""
+    usable = edges.networkx
+    found = np.full(edges.n, math.inf)
+    if not weighted:
+        lengths = nx.multi_source_dijkstra_path_length(usable, set(sources), weight=None)
+    else:
+        finite = nx.MultiDiGraph() if edges.directed else nx.MultiGraph()
+        finite.add_nodes_from(usable)
+        finite.add_weighted_edges_from(
+            (u, v, w) for u, v, w in usable.edges(data="weight") if not math.isinf(w)
+        )
+        lengths = nx.multi_source_dijkstra_path_length(finite, set(sources))
+    for v, length in lengths.items():
+        found[v] = length
+    return found
+
+
+def _limited(distance, parameters):
+    """Return distances with infinity for vertices beyond the cutoff or the target."""
+    limit = math.inf if parameters.get("cutoff") is None else parameters["cutoff"]
+    if (target := parameters.get("target")) is not None and math.isfinite(distance[target]):
+        limit = min(limit, distance[target])
+    return np.where(distance <= limit, distance, math.inf)
+
+
+def _sources(parameters):
+    given = parameters["source"]
+    return given if isinstance(given, list) else [given]
+
+
+def _tree(edges, sources, expected, found, parent, *, relative, weighted):
+    """Return what is wrong with the distances or the parents of a search."""
+    reached = np.isfinite(expected)
+    if (np.isfinite(found) != reached).any():
+        return "other vertices are reached"
+    if not np.allclose(found[reached], expected[reached], rtol=relative, atol=0):
+        return "distances differ"
+    lightest = {}
+    for u, v, w in edges.arcs:
+        lightest.setdefault((u, v), set()).add(w if weighted else 1)
+    for v in range(edges.n):
+        u = int(parent[v])
+        if not reached[v] or v in sources:
+            if u != (v if reached[v] else -1):
+                return f"vertex {v} has parent {u}"
+            continue
+        steps = lightest.get((u, v), ())
+        if not any(math.isclose(expected[u] + w, expected[v], rel_tol=relative) for w in steps):
+            return f"vertex {v} has parent {u}"
+    for v in np.flatnonzero(reached).tolist():
+        for _ in range(edges.n):
+            v = int(parent[v])
+        if v not in sources:
+            return "parents lead into a cycle"
+    return None
+
+
+def _bfs(edges, parameters, arrays, _):
+    distance = arrays["distance"]
+    if distance.dtype.kind not in "iu":
+        return f"distance has the type {distance.dtype}"
+    sources = _sources(parameters)
+    if (distance < -1).any():
+        return "a distance is negative"
+    expected = _limited(distances(edges, sources, weighted=False), parameters)
+    found = np.where(distance == -1, math.inf, distance)
+    return _tree(edges, sources, expected, found, arrays["parent"], relative=0, weighted=False)
+
+
+def _sssp(edges, parameters, arrays, _):
+    distance = arrays["distance"].astype(np.float64)
+    sources = _sources(parameters)
+    if np.isnan(distance).any() or (distance < 0).any():
+        return "a distance is negative or NaN"
+    weighted = edges.weights is not None
+    expected = _limited(distances(edges, sources, weighted=weighted), parameters)
+    integers = not weighted or all(isinstance(w, int) for w in edges.weights)
+    relative = 0 if integers else 1e-13 if arrays["distance"].dtype != np.float32 else 1e-6
+    return _tree(edges, sources, expected, distance, arrays["parent"], relative=relative, weighted=weighted)
+
+
+def _wcc(edges, _, arrays, __):
+    graph = edges.networkx
+    components = nx.weakly_connected_components(graph) if edges.directed else nx.connected_components(graph)
+    expected = np.empty(edges.n, np.int64)
+    for component in components:
+        expected[list(component)] = min(component)
+    return None if np.array_equal(arrays["component"], expected) else "components differ"
+
+
+def _close(found, expected, relative, absolute=0.0):
+    with np.errstate(invalid="ignore"):
+        right = np.abs(found.astype(np.float64) - expected) <= relative * np.abs(expected) + absolute
+    if right.all():
+        return None
+    v = int(np.argmin(right))
+    return f"vertex {v} has {found[v]}, expected {expected[v]}"
+
+
+def _pagerank(edges, parameters, arrays, outcome):
+    rank = arrays["rank"]
+    if rank.dtype.name not in _RELATIVE:
+        return f"rank has the type {rank.dtype}"
+    n, damping = edges.n, parameters["damping"]
+    weighted = parameters["weights"]
+    if weighted is None:
+        weighted = edges.weights is not None and parameters["semantics"] != "graphalytics"
+    matrix = edges.matrix(weighted=weighted)
+    jumps = np.full(n, 1 / n)
+    if (own := parameters.get("personalization")) is not None:
+        jumps = np.zeros(n)
+        jumps[list(own)] = list(own.values())
+        jumps /= jumps.sum()
+    strength = matrix.sum(axis=1)
+    dangling = strength == 0
+    share = matrix / np.where(dangling, 1, strength)[:, None]
+    expected = np.full(n, 1 / n)
+    for _ in range(outcome["iterations"]):
+        expected = damping * (expected @ share + expected[dangling].sum() * jumps) + (1 - damping) * jumps
+    if wrong := _close(rank, expected, _RELATIVE[rank.dtype.name], 1e-30):
+        return wrong
+    tol = 0 if parameters["semantics"] == "graphalytics" else parameters["tol"]
+    if tol and outcome["converged"] and damping < 1 and weighted == (edges.weights is not None):
+        allowed = (n if parameters["stop"] == "networkx" else 1) * tol / (1 - damping) + 1e-5
+        return _pagerank_of_networkx(edges, damping, own, rank, allowed)
+    return None
+
+
+def _pagerank_of_networkx(edges, damping, own, rank, allowed):
+    """Compare converged ranks with those of NetworkX, which reads the same weights."""
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from(range(edges.n))
+    graph.add_weighted_edges_from(edges.arcs)
+    try:
+        found = nx.pagerank(graph, damping, personalization=own, tol=1e-10 / edges.n, max_iter=2000)
+    except nx.PowerIterationFailedConvergence:
+        return None
+    off = float(np.abs(np.array([found[v] for v in range(edges.n)]) - rank).sum())
+    return None if off <= allowed else f"the ranks differ from those of NetworkX by {off:g} in total"
+
+
+def _betweenness(edges, parameters, arrays, _):
+    """Sum the shares of shortest paths by their definition; parallel edges are several paths."""
+    found, n = arrays["centrality"], edges.n
+    if found.dtype.name not in _RELATIVE:
+        return f"centrality has the type {found.dtype}"
+    sources = parameters["sources"]
+    sources = list(range(n)) if sources is None else sources
+    matrix = edges.matrix()
+    np.fill_diagonal(matrix, 0)
+    distance = np.full((n, n), np.inf)
+    paths = np.zeros((n, n))
+    walks, level = np.eye(n), 0
+    while (new := (walks > 0) & np.isinf(distance)).any():
+        distance[new], paths[new] = level, walks[new]
+        walks, level = np.where(new, walks, 0) @ matrix, level + 1
+    total = np.zeros(n)
+    for s in sources:
+        for t in range(n):
+            if t == s or np.isinf(distance[s, t]):
+                continue
+            inner = distance[s] + distance[:, t] == distance[s, t]
+            inner[[s, t]] = False
+            total[inner] += paths[s, inner] * paths[inner, t] / paths[s, t]
+    scale = 0.0
+    if n > 2 and sources:
+        ends = (n - 1) * (n - 2) if parameters["normalized"] else 1 if edges.directed else 2
+        scale = n / len(sources) / ends
+    expected = total * scale
+    absolute = float(expected.max(initial=0)) * _RELATIVE[found.dtype.name] / 10
+    if edges.simple and len(sources) == n and len(set(sources)) == n:
+        simple = nx.DiGraph(edges.networkx) if edges.directed else nx.Graph(edges.networkx)
+        other = nx.betweenness_centrality(simple, normalized=parameters["normalized"])
+        np.testing.assert_allclose(expected, [other[v] for v in range(n)], rtol=1e-9, atol=1e-12)
+    return _close(found, expected, _RELATIVE[found.dtype.name], absolute)
+
+
+def _cdlp(edges, parameters, arrays, _):
+    heard = [[] for _ in range(edges.n)]
+    for u, v, _w in edges.arcs:
+        heard[u].append(v)
+        if edges.directed:
+            heard[v].append(u)
+    label = list(range(edges.n))
+    for _ in range(parameters["max_iter"]):
+        counts = [Counter(label[u] for u in row) for row in heard]
+        label = [
+            min(count, key=lambda one: (-count[one], one)) if count else own
+            for count, own in zip(counts, label, strict=True)
+        ]
+    return None if arrays["label"].tolist() == label else "labels differ"
+
+
+def _degrees(edges, inside):
+    """Return the number of edge ends of each vertex that lead to a vertex in `inside`."""
+    degree = [0] * edges.n
+    for u, v, _ in edges.arcs:
+        degree[u] += inside[v]
+        if edges.directed:
+            degree[v] += inside[u]
+    return degree
+
+
+def _k_core(edges, parameters, arrays, _):
+    inside = [True] * edges.n
+    while True:
+        degree = _degrees(edges, inside)
+        stays = [own and count >= parameters["k"] for own, count in zip(inside, degree, strict=True)]
+        if stays == inside:
+            break
+        inside = stays
+    if edges.simple and not edges.directed:
+        core = set(nx.k_core(nx.Graph(edges.networkx), parameters["k"]))
+        assert core == {v for v in range(edges.n) if inside[v]}
+    return None if arrays["member"].tolist() == [int(one) for one in inside] else "the core differs"
+
+
+def _maximal_independent_set(edges, _, arrays, __):
+    member = arrays["member"].tolist()
+    if not set(member) <= {0, 1}:
+        return "a member is neither 0 nor 1"
+    covered = [bool(one) for one in member]
+    for u, v, _w in edges.arcs:
+        if u != v:
+            if member[u] and member[v]:
+                return "two members are neighbours"
+            covered[u] |= bool(member[v])
+            covered[v] |= bool(member[u])
+    return None if all(covered) else "a vertex could join"
+
+
+def _kcore(edges, _, arrays, __):
+    expected = nx.core_number(nx.Graph(edges.networkx))
+    return None if arrays["core"].tolist() == [expected[v] for v in range(edges.n)] else "core numbers differ"
+
+
+def _weighted_matrix(edges, parameters):
+    """Return the matrix that a centrality reads: with weights, unless its parameters say otherwise."""
+    weighted = parameters.get("weights", False)
+    return edges.matrix(weighted=edges.weights is not None if weighted is None else weighted)
+
+
+def _is_principal(matrix, value):
+    """Return whether a vector is an eigenvector of the largest eigenvalue of a non-negative matrix."""
+    radius = max(abs(np.linalg.eigvals(matrix)))
+    product = value @ matrix
+    return np.abs(product - radius * value).max() <= _APPROACHED * max(1.0, radius) * np.abs(value).max()
+
+
+def _eigenvector_centrality(edges, parameters, arrays, outcome):
+    value = arrays["centrality"].astype(np.float64)
+    if not np.isfinite(value).all() or value.min() < 0 or abs(value @ value - 1) > _APPROACHED:
+        return "the values are not a vector of length 1 without negative values"
+    if not outcome.get("converged", True):
+        return None
+    matrix = _weighted_matrix(edges, parameters)
+    if not _is_principal(matrix, value):
+        return "the values are not an eigenvector of the largest eigenvalue"
+    graph = nx.from_numpy_array(matrix, create_using=nx.DiGraph)
+    if edges.n > 2 and nx.is_strongly_connected(graph):
+        expected = np.abs(np.array(list(nx.eigenvector_centrality_numpy(graph, weight="weight").values())))
+        return _close(value, expected, 1e-4, 1e-6)
+    return None
+
+
+def _katz_centrality(edges, parameters, arrays, outcome):
+    value = arrays["centrality"].astype(np.float64)
+    if not outcome.get("converged", True):
+        return None
+    matrix = _weighted_matrix(edges, parameters)
+    factor = parameters["attenuation"]
+    expected = np.linalg.solve(np.eye(edges.n) - factor * matrix.T, np.ones(edges.n))
+    expected /= np.linalg.norm(expected)
+    return _close(value, expected, 1e-5)
+
+
+def _hits(edges, parameters, arrays, outcome):
+    hub, authority = (arrays[name].astype(np.float64) for name in ("hub", "authority"))
+    matrix = _weighted_matrix(edges, parameters)
+    if not matrix.any():
+        return None  # no value follows from edges
+    for value in (hub, authority):
+        if not np.isfinite(value).all() or value.min() < 0 or abs(value.sum() - 1) > _APPROACHED:
+            return "the values do not sum to 1"
+    if not outcome.get("converged", True):
+        return None
+    for value, follows in ((hub, matrix @ authority), (authority, matrix.T @ hub)):
+        if np.abs(value - follows / (follows.sum() or 1)).sum() > _APPROACHED:
+            return "hubs and authorities do not follow from each other"
+    if not _is_principal(matrix @ matrix.T, hub):
+        return "the hubs are not an eigenvector of the largest eigenvalue"
+    return None
+
+
+_JUDGES = {
+    "betweenness": _betweenness,
+    "bfs": _bfs,
+    "cdlp": _cdlp,
+    "eigenvector_centrality": _eigenvector_centrality,
+    "hits": _hits,
+    "k_core": _k_core,
+    "katz_centrality": _katz_centrality,
+    "kcore": _kcore,
+    "maximal_independent_set": _maximal_independent_set,
+    "pagerank": _pagerank,
+    "sssp": _sssp,
+    "wcc": _wcc,
+}

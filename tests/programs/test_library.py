@@ -118,7 +118,7 @@ class TestEigenvector(AlgorithmContract):
         return [graph for graph in super().graphs() if graph.n > 1 and nx.is_connected(pairs(graph))]
 
     def arguments(self, graph):
-        return {"tol": 1e-10, "max_iter": 100000}
+        return {"tol": 1e-14, "max_iter": 100000}
 
     def expected(self, graph, arguments):
         found = nx.eigenvector_centrality_numpy(nx.Graph(pairs(graph)), weight="weight")

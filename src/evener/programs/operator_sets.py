@@ -152,7 +152,8 @@ def dominant_eigenvector(graph: Graph, *, tol: float = 1e-9) -> dict[str, Any]:
         "combine_all": lambda x, y: x + y,
         "assign": lambda old, new, total: new / total,
         "v0": 1 / max(graph.n, 1),
-        "until": float(tol),
+        # The sum of the values has the unit of the weights.
+        "until": lambda old, new, n, total: abs(new - old) * n <= tol * total,
     }
 
 

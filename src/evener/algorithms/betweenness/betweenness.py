@@ -86,8 +86,8 @@ def betweenness(
     ----------
     graph : Graph, PartitionedGraph or str
         A path or a generator spec is read; with several ranks, each rank reads its own part.
-        Edges are followed from tail to head, each of length 1. Parallel edges count as separate paths; build
-        the graph with ``duplicates="drop"`` to merge them.
+        Edges are followed from tail to head, each of length 1: weights do not count. Parallel edges count as
+        separate paths; build the graph with ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional
         Count only the shortest paths from these vertices; a repeated id counts repeatedly. Default: all.
     k : int, optional

@@ -70,7 +70,8 @@ def wcc(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
+        count.
     on, policy, alpha, gpu_memory
         Where to run a graph that is not placed: see `plan`.
     progress : callable, optional

@@ -66,7 +66,8 @@ def maximal_independent_set(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
+        count.
     seed : int, default 1
         The seed of the random priorities.
     on, policy, alpha, gpu_memory

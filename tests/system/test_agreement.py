@@ -24,6 +24,7 @@ import pytest
 
 import evener as ev
 import kcore_example
+from evener.algorithms.arguments import ensure_placed
 from evener.algorithms.registry import find, names
 from evener.cli.rank_tables import show_ranks
 from evener.engine.timeline import Timeline
@@ -102,6 +103,17 @@ def operations(s):
     zeros = [np.zeros(partition.owned, np.uint32) for partition in s.placed.partitions]
     found = {
         "partition": (ev.partition, {"graph": s.graph, "on": "cpu:1"}),
+        "ensure_placed": (
+            ensure_placed,
+            {
+                "graph": s.placed,
+                "spec": find("wcc"),
+                "on": None,
+                "policy": "auto",
+                "alpha": None,
+                "gpu_memory": None,
+            },
+        ),
         "read_graph": (read_graph, {"path": "grid:2x3", "directions": "both"}),
         "gimv": (ev.gimv, {"graph": s.placed, "combine2": add, "combine_all": min, "assign": min, "v0": 0.0}),
         "vertex_program": (ev.vertex_program, {"graph": s.placed, "program": PROGRAM}),

@@ -228,7 +228,8 @@ def _in_one_order(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=digest_of)
     if type(value) is dict:
-        return dict(sorted(value.items(), key=lambda pair: digest_of(pair[0])))
+        pairs = sorted(value.items(), key=lambda pair: digest_of(pair[0]))
+        return {key: _in_one_order(one) for key, one in pairs}
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
@@ -40,6 +41,40 @@ def test_the_error_of_a_rank_is_raised_by_the_caller():
 
     with pytest.raises(ev.MpiError, match=r"rank 1 of 2 failed:\n(?s:.*)no such thing"):
         ev.launch(fail, ranks=2)
+
+
+def test_a_rank_that_ends_before_the_others(capfd):
+    """The other ranks get an error for each call, and so does the caller."""
+
+    def leave():
+        placed = ev.partition("grid:2x3", on="cpu:1")
+        if current_world().rank == 1:
+            sys.exit(0)
+        for call in (ev.wcc, ev.bfs):
+            with pytest.raises(ev.MpiError) as caught:
+                call(placed)
+            sys.stdout.write(f"{caught.value}\n")
+
+    with pytest.raises(ev.MpiError, match="launch: rank 1 ended before the function returned a value"):
+        ev.launch(leave, ranks=2)
+    said = "expected the same call on all ranks, found {} on rank 0 and the end of the program on rank 1; "
+    lines = capfd.readouterr().out.splitlines()
+    assert all(line.startswith(said.format(name)) for line, name in zip(lines, ["wcc", "bfs"], strict=True))
+
+
+@pytest.mark.slow
+def test_an_error_of_one_rank_in_a_call():
+    """The other rank cannot go on, so the job ends even if the program catches the error."""
+
+    def stop(_):
+        raise RuntimeError("stopped by progress")
+
+    def run():
+        with contextlib.suppress(RuntimeError):
+            ev.bfs("grid:2x3", source=0, on="cpu:1", progress=stop if current_world().rank else None)
+
+    with pytest.raises(ev.MpiError, match=r"rank 1 of 2 failed:\n(?s:.*)stopped by progress"):
+        ev.launch(run, ranks=2)
 
 
 def test_an_interrupt_ends_the_ranks():

@@ -24,6 +24,7 @@ import pytest
 
 import evener as ev
 import kcore_example
+from evener.algorithms.arguments import ensure_placed
 from evener.algorithms.registry import find, names
 from evener.cli.rank_tables import show_ranks
 from evener.engine.timeline import Timeline
@@ -35,7 +36,7 @@ from evener.programs.mapreduce.rows import Rows
 from evener.results.rows import ResultRows
 from evener.results.views import ResultViews
 from evener.system.agreement import OF_A_RANK, collective
-from evener.system.fingerprint import digest_of
+from evener.system.fingerprint import digest_of, file_fingerprint
 from evener.system.world import current_world
 from evener.testing.ranks import RankError, run_ranks
 
@@ -102,6 +103,17 @@ def operations(s):
     zeros = [np.zeros(partition.owned, np.uint32) for partition in s.placed.partitions]
     found = {
         "partition": (ev.partition, {"graph": s.graph, "on": "cpu:1"}),
+        "ensure_placed": (
+            ensure_placed,
+            {
+                "graph": s.placed,
+                "spec": find("wcc"),
+                "on": None,
+                "policy": "auto",
+                "alpha": None,
+                "gpu_memory": None,
+            },
+        ),
         "read_graph": (read_graph, {"path": "grid:2x3", "directions": "both"}),
         "gimv": (ev.gimv, {"graph": s.placed, "combine2": add, "combine_all": min, "assign": min, "v0": 0.0}),
         "vertex_program": (ev.vertex_program, {"graph": s.placed, "program": PROGRAM}),
@@ -362,6 +374,26 @@ def test_files_with_other_content(monkeypatch):
     for error in found.values():
         assert error[0] is ev.MpiError
         assert "expected the same content of graph on all ranks, found 'content False' on rank 0" in error[1]
+
+
+def test_a_fingerprint_covers_a_file(tmp_path):
+    """A changed byte of a small file is found, and one in the middle or at the end of a large file."""
+    for size, place in (
+        (100_000, 0),
+        (100_000, 50_000),
+        (100_000, 99_999),
+        (1 << 20, 1 << 19),
+        (1 << 20, -1),
+    ):
+        content = bytearray(size)
+        file = tmp_path / "g.bin"
+        file.write_bytes(content)
+        before = file_fingerprint(file)
+        content[place] = 1
+        file.write_bytes(content)
+        assert file_fingerprint(file) != before
+    assert file_fingerprint(tmp_path) == file_fingerprint(file)
+    assert file_fingerprint(tmp_path / "none") == "no file"
 
 
 # ---- arguments that ranks may differ in, and errors of one rank ------------------------------------------

@@ -17,8 +17,8 @@ from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.read import is_path, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import find_kept, keep
-from evener.system.agreement import on_all_ranks
 from evener.system.log import log
+from evener.system.agreement import collective, on_all_ranks
 from evener.system.memory import parse_bytes
 from evener.system.world import current_world
 
@@ -75,6 +75,7 @@ def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
     return graph
 
 
+@collective()
 def ensure_placed(
     graph: Graph | PartitionedGraph,
     spec: AlgorithmSpec,
@@ -87,6 +88,8 @@ def ensure_placed(
     required_directions: str | None = None,
 ) -> PartitionedGraph:
     """Return the graph on processing elements; place it now unless it is already placed.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -61,6 +61,7 @@ def _read_graphs() -> None:
         read(spec)
     with TemporaryDirectory(prefix="evener-") as folder:
         for graph in _graphs():
+            graph.agreed()  # ranks compare graphs
             for suffix in _TEXT:
                 path = Path(folder, f"graph{suffix}")
                 write(graph, path)

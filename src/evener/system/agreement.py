@@ -103,11 +103,18 @@ def collective(
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         parameters = signature(function)
         operation = name or function.__qualname__
+        names = list(parameters.parameters)
+        place = names.index(subject) if subject in names else None
         of_a_rank = {*own, *OF_A_RANK}
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            if _inside.get() or (world := _world_of(subject, parameters, args, kwargs)).size == 1:
+            if _inside.get():
+                return function(*args, **kwargs)
+            value = args[place] if place is not None and place < len(args) else kwargs.get(subject)
+            world: World | None = getattr(value, "world", None)
+            world = current_world() if world is None else world
+            if world.size == 1:
                 return function(*args, **kwargs)
             given = _Given(parameters, args, kwargs)
             agree(world, operation, lambda: given.facts(of_a_rank, files, in_order))
@@ -201,7 +208,7 @@ def _others(of_ranks: Sequence[Any]) -> tuple[str, Any]:
 def call_number(world: World) -> Words:
     """Return a number for an object that all ranks make together: the same on all ranks, and used once."""
     world.made += 1
-    return Words(f"number {world.calls}.{world.made}")
+    return Words(f"that of collective call {world.calls}.{world.made}")
 
 
 def facts_of(name: str, value: Any) -> dict[str, _Fact]:
@@ -214,15 +221,6 @@ def facts_of(name: str, value: Any) -> dict[str, _Fact]:
     return facts | {f"{key} of {name}": _Fact(digest_of(part), part) for key, part in parts.items()}
 
 
-def _world_of(subject: str, parameters: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> World:
-    """Return the world of a call: that of an argument, or of the job."""
-    names = list(parameters.parameters)
-    place = names.index(subject) if subject in names else len(args)
-    value = args[place] if place < len(args) else kwargs.get(subject)
-    world: World | None = getattr(value, "world", None)
-    return current_world() if world is None else world
-
-
 def _in_one_order(value: Any) -> Any:
     """Return a value whose order is the same on all ranks: a list for a set, and for an iterator."""
     if isinstance(value, Iterator):
@@ -230,7 +228,8 @@ def _in_one_order(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=digest_of)
     if type(value) is dict:
-        return dict(sorted(value.items(), key=lambda pair: digest_of(pair[0])))
+        pairs = sorted(value.items(), key=lambda pair: digest_of(pair[0]))
+        return {key: _in_one_order(one) for key, one in pairs}
     return value
 
 

@@ -17,13 +17,17 @@ import evener as ev
 from evener.algorithms.arguments import ensure_placed
 from evener.algorithms.recording import finish_run
 from evener.kernels.kernel import KernelFile
+from evener.system.agreement import collective
 from evener_kcore import SPEC
 
 kernels = KernelFile(__package__)
 
 
+@collective()
 def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progress=None):
     """Return the core number of every vertex.
+
+    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------

@@ -188,7 +188,6 @@ def _timed_owners(
     name: str, vertices: Vertices, processors: Processors, seed: int
 ) -> tuple[NDArray[Any], float]:
     """Return the owners by a policy, and the seconds that choosing them took, without compiling kernels."""
-
     more: dict[str, Any] = {
         "policy": name,
         "shares": processors.shares,

@@ -143,6 +143,14 @@ def test_a_vertex_with_more_edges_than_a_share(policy):
         assert_shares(owners_in([placed]), degree, shares, TOLERANCE.get(policy, 0.0))
 
 
+@pytest.mark.parametrize("policy", [name for name in FOLLOWING if not find_policy(name).even])
+def test_vertices_without_stored_edges_do_not_count(policy):
+    """A third of the vertices have no in-edge, and the others have one each."""
+    graph = ev.Graph.from_edges(np.zeros(200, int), np.arange(1, 201), n=300, directed=True)
+    placed = ev.partition(graph, ["cpu:1"] * 2, policy=policy, alpha=0.5, directions="in")
+    assert placed.statistics.alpha == pytest.approx(0.5, abs=0.06)
+
+
 @pytest.mark.parametrize("directions", ["in", "out", "both"])
 @pytest.mark.parametrize("directed", [True, False])
 def test_high_gives_the_first_element_the_largest_vertices(graph, directed, directions):

@@ -26,8 +26,12 @@ def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any
     if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
         note(f"--policy is ignored: {elements[0]} is the only element")
     policy = arguments.get("policy")
-    if arguments.get("alpha") is not None and policy not in (None, "auto") and find_policy(policy).even:
-        note(f"--alpha is ignored: {policy} gives equal parts to all elements")
+    if arguments.get("alpha") is not None and policy not in (None, "auto"):
+        rule = find_policy(policy)
+        if rule.even:
+            note(f"--alpha is ignored: {policy} gives equal parts to all elements")
+        elif rule.balances != "stored edges" and len(elements) > 1:
+            note(f"--alpha is a share of the {rule.balances}, not of the stored edges, with {policy}")
     if spec.notes is not None:
         for sentence in resolve(spec.notes)(result, arguments):
             note(sentence)

@@ -89,7 +89,7 @@ PLACEMENT_OPTIONS: dict[str, Any] = {
     "alpha": Annotated[
         str | None,
         typer.Option(
-            help="Share of edges on the CPU side, or on the first of several CPUs: 0 to 1, or auto.",
+            help="Share of edges on the CPU side, or on the first of elements of one kind: 0 to 1, or auto.",
             rich_help_panel=_WHERE,
         ),
     ],

@@ -211,9 +211,8 @@ class Engine(Workspace):
         Raises
         ------
         ArgumentError
-            If `kernel` is not a kernel, or has no side for an element. If the kernel returns no value to
-            count. If `reduce` cannot be called. If an array has another number of
-            partitions, or is too short to be exchanged.
+            If `kernel` is not a kernel, has no side for an element, or returns no value to count. If `reduce`
+            cannot be called. If an array has another number of partitions, or is too short to be exchanged.
         """
         check_compute(kernel, reduce)
         for exchanged in [one for one in (pull_before, publish) if one is not None]:
@@ -227,10 +226,8 @@ class Engine(Workspace):
             results = [self._compute_single(kernel, args)]
         else:
             results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
-        if count_active:
-            self.recorder.count_active(results)
-        if count_next_active:
-            self.recorder.count_next_active(results, place=int(count_active))
+        if count_active or count_next_active:
+            self.recorder.count_active(results, now=count_active, next_superstep=count_next_active)
         return self._reduce_over_ranks(results, reduce)
 
     def push(

@@ -96,27 +96,28 @@ class Recorder:
             self._bar.show(f"{done}, {sum(counts):,} vertices active", fraction)
         self._edges += edges
 
-    def count_active(self, results: Sequence[Any]) -> None:
-        """Record the first value of each element's result as its active vertices in this superstep.
+    def count_active(self, results: Sequence[Any], *, now: bool, next_superstep: bool) -> None:
+        """Record the first values of each element's result as its numbers of active vertices.
+
+        Parameters
+        ----------
+        results : sequence
+        now : bool
+            Whether the first value counts vertices of this superstep.
+        next_superstep : bool
+            Whether the first value, or the second after one for this superstep, counts vertices of the next.
 
         Raises
         ------
         ArgumentError
             If a kernel returned too few values.
         """
-        for span, count in zip(self._spans, _counts(results, 0), strict=False):
-            span.active = count
-
-    def count_next_active(self, results: Sequence[Any], *, place: int = 0) -> None:
-        """Add a value of each element's result to its active vertices in the next superstep.
-
-        Raises
-        ------
-        ArgumentError
-            If a kernel returned too few values.
-        """
-        for p, count in enumerate(_counts(results, place)):
-            self._next_active[p] += count
+        if now:
+            for span, count in zip(self._spans, _counts(results, 0), strict=False):
+                span.active = count
+        if next_superstep:
+            for p, count in enumerate(_counts(results, int(now))):
+                self._next_active[p] += count
 
     def computed(self, since: float, until: float) -> None:
         """Record that the only element computed between two host times."""

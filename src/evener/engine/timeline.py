@@ -33,7 +33,8 @@ class Span:
     bytes_sent : int
         Bytes that this element sent in this phase.
     active : int
-        Active vertices on this element; for several sources, the sum over the sources.
+        Vertices of this element whose edges the phase reads, or whose values it computes, summed over the
+        levels, buckets and sources of the phase.
     """
 
     superstep: int

@@ -53,8 +53,8 @@ def bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
     wanted = ("out", "in") if directions == "both" else (directions,)
     missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
     reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
-    # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders. If a directed graph
-    # stores one direction, there are a second degree and a second order.
+    # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders. One direction
+    # of a directed graph needs a second degree and a second order.
     second = 12 if graph.directed and directions != "both" else 0
     vertices = (_stored_adjacencies(graph, directions) * 8 + 30 + second) * graph.n
     return int(edge_bytes(graph, directions) * on_host) + reverse_bytes + vertices

@@ -42,7 +42,7 @@ def most_edges(
     rooms: Sequence[int | None],
     ranks: Sequence[int],
 ) -> list[float]:
-    """Return the stored edges that fit each element, with its share of the vertices and mirrors of the others.
+    """Return the stored edges that fit each element with its share of the vertices and all mirrors.
 
     `shares`, `rooms` and `ranks` have the share, the room in bytes and the rank of each element.
     """

@@ -39,12 +39,22 @@ def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[An
         len(elements),
         pymetis.CSRAdjacency(offsets, targets),
         eweights=weights,
-        vweights=np.maximum(vertices.degree, 1).astype(np.int64),
+        vweights=_weights(vertices.degree),
         tpwgts=(processors.shares / processors.shares.sum())[elements].tolist(),
         options=pymetis.Options(seed=seed),
     )
     owner[:] = elements[np.asarray(found.vertex_part)]
     return owner
+
+
+def _weights(degree: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.int64]:
+    """Return weights in proportion to the degrees. METIS needs weights above 0, also without stored edges.
+
+    The vertices without stored edges weigh at most 1% of all.
+    """
+    edges, without = int(degree.sum()), int(np.count_nonzero(degree == 0))
+    scale = max(1, -(-100 * without // max(1, edges)))
+    return np.maximum(degree.astype(np.int64) * scale, 1)
 
 
 def _symmetric_rows(vertices: Vertices) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -15,7 +15,19 @@ from evener.testing.exchanges import download_flags, vertex_numbers
 
 VALUES, FLAGS = ("a", "b", "c"), ("f", "g")
 DTYPES = {"a": "float64", "b": "float64", "c": "uint32"}
-_OPERATIONS = ["write", "write", "write", "write", "pull", "pull", "pull", "push", "changes", "set", "host"]
+_OPERATIONS = [
+    "write",
+    "write",
+    "write",
+    "pull",
+    "pull",
+    "publish",
+    "publish",
+    "push",
+    "changes",
+    "set",
+    "host",
+]
 
 
 def value_of(vertices, step):
@@ -179,6 +191,15 @@ class Model:
             elif kind == "pull":
                 self.pull(name)
                 done.append((kind, name))
+            elif kind == "publish":  # then change the array, or send another one
+                self.write(name, step, publish=name)
+                self.pull(name)
+                other = choose(*(VALUES if name in VALUES else FLAGS))
+                if choose(False, True):
+                    self.write(name, step + 1, "all", publish=choose(None, other))
+                else:
+                    self.pull(other)
+                done.append((kind, name, other))
             elif kind == "push":
                 op = "or" if name in FLAGS else choose("add", "min")
                 self.push(name, op)

@@ -19,13 +19,11 @@ NCCL = import_module("evener.engine.exchange.transports.nccl")
 STEPS = 30
 
 
-def place(on, n=120):
-    ends = np.random.default_rng(n).integers(0, n, (2, 4 * n))
-    return ev.partition(ev.Graph.from_edges(*ends, n=n, directed=False), on, policy="random")
-
-
-def run(on, seed):
-    Model(place(on)).run(seed, STEPS)
+def run(on, seed, n=120):
+    """Run a program on a sparse graph, or on a dense one, whose elements mirror all vertices of others."""
+    ends = np.random.default_rng(n).integers(0, n, (2, n if seed % 2 else 16 * n))
+    graph = ev.Graph.from_edges(*ends, n=n, directed=False)
+    Model(ev.partition(graph, on, policy="random")).run(seed, STEPS)
 
 
 @pytest.mark.parametrize("eager", [False, True], ids=["large", "eager"])

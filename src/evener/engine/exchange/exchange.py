@@ -192,8 +192,8 @@ class Exchange:
                 self._network.world.wait(self._posts)
                 self._posts.clear()
             self.in_verb = False
-            if self._published is None:
-                _under_way.pop(self._network.world, None)
+            if self._published is None and _under_way.get(self._network.world) is self:
+                del _under_way[self._network.world]
 
     def _begin(self) -> None:
         """Begin a verb, after ending the publication of any other exchange, whose messages have our tags.

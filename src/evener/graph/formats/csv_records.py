@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source
 
-__all__ = ["Field", "Head", "Record", "line_of_record", "may_have_leading_zeros", "read_columns", "read_head"]
+__all__ = [
+    "Field",
+    "Head",
+    "Record",
+    "has_quotes",
+    "line_of_record",
+    "may_have_leading_zeros",
+    "read_columns",
+    "read_head",
+]
 
 # Records to look at before the file is read.
 _RECORDS = 20
@@ -100,7 +109,7 @@ def read_head(source: Source) -> Head:
             total += count
             at, lines, delimiter = _first_row(data)
             data, begin, above, stated = data[at:], begin + at, above + lines, delimiter or stated
-            line = _QUOTED.sub(b"", data).split(b"\n", 1)[0].strip()
+            line = _QUOTED.sub(b"", data).split(b"\n", 1)[0].rstrip(b"\r")
             delimiter = stated or _delimiter_of(line)
             found = list(islice(_records(data, delimiter, path, whole=whole, line=above + 1), _RECORDS))
             if whole or len(found) == _RECORDS:
@@ -122,6 +131,16 @@ def _delimiter_of(line: bytes) -> bytes:
     if line.count(b";") > line.count(b",") and commas_are_decimal:
         return b";"
     return next((d for d in _DELIMITERS if d in line), b",")
+
+
+def has_quotes(source: Source) -> bool:
+    """Return whether a CSV file has a quote."""
+    piece = bytearray(PART_BYTES)
+    with source.stream() as stream:
+        while count := stream.readinto(memoryview(piece)):
+            if piece.find(b'"', 0, count) >= 0:
+                return True
+    return False
 
 
 def line_of_record(source: Source, head: Head, number: int) -> int:

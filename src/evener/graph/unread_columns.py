@@ -56,19 +56,12 @@ def note_unread_columns(
     named = [column for column in unread if column.name and not _INDEX.fullmatch(column.name)]
     if weight is None and any(column.numbers for column in named):
         names = _listed([column.name for column in named])
-        log.warning(
-            "%s: the graph has no weights: no %s is named weight, only %s; give %s",
-            where,
-            noun,
-            names,
-            remedy,
-        )
+        msg = "%s: the graph has no weights: no %s is named weight, only %s; give %s"
+        log.warning(msg, where, noun, names, remedy)
     rivals = [column.name for column in named if column.numbers and is_usual_weight(column.name)]
     if weight is not None and rivals:
-        names = _listed(rivals)
-        log.warning(
-            "%s: the weights are the %s %r; not read: %s; give %s", where, noun, weight, names, remedy
-        )
+        msg = "%s: the %s %r has the weights, and %s is not read; to choose, give %s"
+        log.warning(msg, where, noun, weight, _listed(rivals), remedy)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -15,12 +15,19 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
 from evener.graph.formats.columns import edges_from_table, tables
 from evener.graph.formats.csv_layout import Shape, ids_are_quoted, is_edge_list, shape_of, types_of
-from evener.graph.formats.csv_records import line_of_record, may_have_leading_zeros, read_columns, read_head
+from evener.graph.formats.csv_records import (
+    has_quotes,
+    line_of_record,
+    may_have_leading_zeros,
+    read_columns,
+    read_head,
+)
 from evener.graph.formats.edgelist import read_numbers
 from evener.graph.formats.edgelist_heading import EdgeListHeading
 from evener.graph.formats.edgelist_names import warn_leading_zero
@@ -159,15 +166,14 @@ def _table(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf
         casts = zip(columns, shape.places, types, strict=True)
         own = [_cast(*cast, shape, lines, source.path) for cast in casts]
         return pa.table(own, shape.chosen), lambda row: int(lines[row])
-    line_of = _line_of(source, shape, newlines=newlines)
-    return table.select(range(len(types))).rename_columns(shape.chosen), line_of
+    return table.select(range(len(types))).rename_columns(shape.chosen), partial(_line_of, source, shape)
 
 
-def _line_of(source: Source, shape: Shape, *, newlines: bool) -> _LineOf:
-    """Return a function that returns the line number of a row of Arrow; `newlines` is as for Arrow."""
-    if newlines:
-        return lambda row: line_of_record(source, shape.head, row + shape.heading)
-    return lambda row: line_of_row(source, row, after=shape.rows[0].line - 1)
+def _line_of(source: Source, shape: Shape, row: int) -> int:
+    """Return the line number of a row of Arrow."""
+    if has_quotes(source):  # they may enclose line breaks
+        return line_of_record(source, shape.head, row + shape.heading)
+    return line_of_row(source, row, after=shape.rows[0].line - 1)
 
 
 def _read_with_arrow(
@@ -241,7 +247,7 @@ def _conversion_error(source: Source, shape: Shape, types: list[str], *, newline
     except pa.ArrowInvalid as error:
         text = str(error)
     row = re.search(r"Row #(\d+)", text)
-    line = None if row is None else _line_of(source, shape, newlines=newlines)(int(row[1]) - 1)
+    line = None if row is None else _line_of(source, shape, int(row[1]) - 1)
     value = _CONVERSION.search(text)
     if value is None or value[3] is None:
         name = shape.names[int(value[1])] if value else shape.chosen[0]

@@ -26,10 +26,19 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source
 
-__all__ = ["Field", "Head", "Record", "line_of_record", "may_have_leading_zeros", "read_columns", "read_head"]
+__all__ = [
+    "Field",
+    "Head",
+    "Record",
+    "has_quotes",
+    "line_of_record",
+    "may_have_leading_zeros",
+    "read_columns",
+    "read_head",
+]
 
-# Records to look at before the file is read.
-_RECORDS = 20
+# Records to look at before the file is read; fewer if they have many fields.
+_RECORDS, _FIELDS = 20, 100_000
 # Bytes of the first read; each further read doubles the bytes.
 _HEAD_BYTES = 1 << 16
 # Largest bytes of the first record, and of a read of empty lines.
@@ -40,9 +49,9 @@ _STEP_BYTES = 1 << 17
 _PIECE = 1 << 16
 _DELIMITERS = (b",", b";", b"\t", b"|", b" ")
 # A comment before the first row, or Excel's line about the delimiter. An id such as "#tag" has no blank.
-_COMMENT = re.compile(rb"""(?:[#%](?:[ \t#%][^\n]*)?|"?sep=([^"\w])"?\r?)\n""", re.IGNORECASE)
+_COMMENT = re.compile(rb"""(?:[#%](?:[ \t#%][^\n]*)?\r?|"?sep=([^"\w])"?\r?)\n""", re.IGNORECASE)
 # Many of them, and empty lines.
-_COMMENTS = re.compile(rb"(?:\n++|\r\n|[#%](?:[ \t#%][^\n]*+)?\n)*+")
+_COMMENTS = re.compile(rb"(?:\n++|[ \t\r]++\n|[#%](?:[ \t#%\r][^\n]*+)?\n)*+")
 _EMPTY_LINES = re.compile(rb"(?:\n++|[ \t\r]++\n)*+")
 _QUOTED = re.compile(rb'"[^"]*"')
 _SEPARATOR = re.compile("[,;\t|]")
@@ -100,10 +109,10 @@ def read_head(source: Source) -> Head:
             total += count
             at, lines, delimiter = _first_row(data)
             data, begin, above, stated = data[at:], begin + at, above + lines, delimiter or stated
-            line = _QUOTED.sub(b"", data).split(b"\n", 1)[0].strip()
+            line = _QUOTED.sub(b"", data).split(b"\n", 1)[0].rstrip(b"\r")
             delimiter = stated or _delimiter_of(line)
-            found = list(islice(_records(data, delimiter, path, whole=whole, line=above + 1), _RECORDS))
-            if whole or len(found) == _RECORDS:
+            found = _first(_records(data, delimiter, path, whole=whole, line=above + 1))
+            if whole or _suffice(found):
                 break
             if not found and len(data) > _MAX_RECORD_BYTES:
                 msg = f"expected rows of at most {_MAX_RECORD_BYTES >> 20} MiB, found a longer row"
@@ -115,6 +124,20 @@ def read_head(source: Source) -> Head:
     return Head(moved, delimiter)
 
 
+def _first(records: Iterator[Record]) -> list[Record]:
+    found: list[Record] = []
+    for record in records:
+        found.append(record)
+        if _suffice(found):
+            break
+    return found
+
+
+def _suffice(found: list[Record]) -> bool:
+    """Return whether the first records show the layout of a file."""
+    return len(found) == _RECORDS or (len(found) > 2 and len(found) * len(found[-1].fields) > _FIELDS)
+
+
 def _delimiter_of(line: bytes) -> bytes:
     """Return the delimiter of a row without its quoted fields."""
     first = line.split(b";", 1)[0]
@@ -122,6 +145,16 @@ def _delimiter_of(line: bytes) -> bytes:
     if line.count(b";") > line.count(b",") and commas_are_decimal:
         return b";"
     return next((d for d in _DELIMITERS if d in line), b",")
+
+
+def has_quotes(source: Source) -> bool:
+    """Return whether a CSV file has a quote."""
+    piece = bytearray(PART_BYTES)
+    with source.stream() as stream:
+        while count := stream.readinto(memoryview(piece)):
+            if piece.find(b'"', 0, count) >= 0:
+                return True
+    return False
 
 
 def line_of_record(source: Source, head: Head, number: int) -> int:

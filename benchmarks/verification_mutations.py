@@ -137,7 +137,7 @@ def _other_number(rng, column, values, v):
             rng.integers(6 if whole else 10)
         ]
     if whole:
-        return [1 - value, value + 1, value - 1, -1, 2, 1 << 33][rng.integers(6)]
+        return [1 - value, value + 1, value - 1, -1, 2, 1 << 30][rng.integers(6)]
     # Values of 0 and values much smaller than the largest are changed by a share of the largest.
     more = 1e-3 * max(abs(value), 1e-1 * np.abs(values).max(), 1e-9)
     return [value + more, value - more, -value - more, np.nan, np.inf, -np.inf, 0.0, 1.0][rng.integers(8)]

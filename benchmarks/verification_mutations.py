@@ -230,8 +230,8 @@ def count_by_command(rng, spec, wanted, found):
                     (result._named if spec.column(name).names_vertices else result._gathered)[name] = values  # noqa: SLF001
                 try:
                     result.write(table)
-                except (ev.EvenerError, TypeError, ValueError):
-                    continue  # the change has no table
+                except Exception:  # noqa: BLE001 - the change has no table
+                    continue
                 with (
                     contextlib.redirect_stdout(io.StringIO()),
                     contextlib.redirect_stderr(io.StringIO()) as said,

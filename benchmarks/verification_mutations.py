@@ -25,7 +25,7 @@ import evener as ev
 from evener.algorithms import registry
 from evener.cli import main as command
 from evener.testing.ranks import run_ranks
-from oracles import judge
+from oracles import judge, judgeable
 from outside import register_kcore
 from small_graphs import draw, draw_arguments, supported, with_weights_option
 
@@ -177,6 +177,8 @@ def count(rng, spec, wanted, *, weights=(None, "float64", "float32", "int32")):
             result = spec.function()(small.graph, on="cpu:1", **arguments)
         except ev.ArgumentError:
             continue
+        if not judgeable(spec, result):
+            continue
         right = {name: np.asarray(result[name]) for name in result}
         changes = mutations(rng, small, spec, right)
         for _ in range(min(_EACH, wanted - found.changed)):
@@ -219,6 +221,8 @@ def count_by_command(rng, spec, wanted, found):
             try:
                 result = spec.function()(small.graph, on="cpu:1", **arguments)
             except ev.ArgumentError:
+                continue
+            if not judgeable(spec, result):
                 continue
             right = {name: np.asarray(result[name]) for name in result}
             for how, arrays in _first(mutations(rng, small, spec, right), 3):

@@ -20,7 +20,7 @@ import numpy as np
 
 import evener as ev
 from evener.algorithms import registry
-from oracles import judge
+from oracles import judge, judgeable
 from outside import register_kcore
 from small_graphs import draw, draw_arguments, supported, with_weights_option
 
@@ -64,6 +64,8 @@ def _checked(spec, small, placed, arguments):
         warnings.simplefilter("ignore", ev.ConvergenceWarning)
         try:
             result = spec.function()(placed, **arguments)
+            if not judgeable(spec, result):
+                return None
             arrays = small.numbered(spec, result)
             parameters = small.numbered_parameters(result.parameters)
             if wrong := judge(spec.name, small.edges, parameters, arrays, result.outcome):

@@ -93,6 +93,11 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
     return _JUDGES[algorithm](edges, parameters, arrays, outcome or {})
 
 
+def judgeable(spec, result):
+    """Return whether an answer is defined: values that have not converged are, only for PageRank."""
+    return result.outcome.get("converged") is not False or spec.name == "pagerank"
+
+
 def distances(edges, sources, *, weighted):
     """Return the distance of every vertex from the nearest source, by NetworkX."""
     usable = edges.networkx
@@ -343,13 +348,13 @@ def _is_principal(matrix, value):
     return np.abs(product - radius * value).max() <= _APPROACHED * max(1.0, radius) * np.abs(value).max()
 
 
-def _eigenvector_centrality(edges, parameters, arrays, outcome):
+def _eigenvector_centrality(edges, parameters, arrays, _):
     value = arrays["centrality"].astype(np.float64)
     if not np.isfinite(value).all() or value.min() < 0 or abs(value @ value - 1) > _APPROACHED:
         return "the values are not a vector of length 1 without negative values"
-    if not outcome.get("converged", True):
-        return None
     matrix = _weighted_matrix(edges, parameters)
+    if not matrix.any():
+        return _close(value, np.full(edges.n, edges.n**-0.5), 1e-9)
     if not _is_principal(matrix, value):
         return "the values are not an eigenvector of the largest eigenvalue"
     graph = nx.from_numpy_array(matrix, create_using=nx.DiGraph)
@@ -359,10 +364,8 @@ def _eigenvector_centrality(edges, parameters, arrays, outcome):
     return None
 
 
-def _katz_centrality(edges, parameters, arrays, outcome):
+def _katz_centrality(edges, parameters, arrays, _):
     value = arrays["centrality"].astype(np.float64)
-    if not outcome.get("converged", True):
-        return None
     matrix = _weighted_matrix(edges, parameters)
     factor = parameters["attenuation"]
     expected = np.linalg.solve(np.eye(edges.n) - factor * matrix.T, np.ones(edges.n))
@@ -370,16 +373,14 @@ def _katz_centrality(edges, parameters, arrays, outcome):
     return _close(value, expected, 1e-5)
 
 
-def _hits(edges, parameters, arrays, outcome):
+def _hits(edges, parameters, arrays, _):
     hub, authority = (arrays[name].astype(np.float64) for name in ("hub", "authority"))
     matrix = _weighted_matrix(edges, parameters)
     if not matrix.any():
-        return None  # no value follows from edges
+        return _close(hub, np.full(edges.n, 1 / edges.n), 1e-9) or _close(authority, hub, 1e-9)
     for value in (hub, authority):
         if not np.isfinite(value).all() or value.min() < 0 or abs(value.sum() - 1) > _APPROACHED:
             return "the values do not sum to 1"
-    if not outcome.get("converged", True):
-        return None
     for value, follows in ((hub, matrix @ authority), (authority, matrix.T @ hub)):
         if np.abs(value - follows / (follows.sum() or 1)).sum() > _APPROACHED:
             return "hubs and authorities do not follow from each other"

@@ -20,13 +20,6 @@ OPTIONS = {
     "wcc": [],
     "pagerank": ["--dtype", "float32"],
     "k_core": ["--k", "1"],
-}"],
-    "sssp": ["--source", "a{0}"],
-    "wcc": [],
-    "pagerank": ["--dtype", "float32"],
-    "betweenness": [],
-    "k_core": ["--k", "1"],
-    "cdlp": ["--max-iter", "3"],
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evener.algorithms.goal import parse_goal
 from evener.errors import ArgumentError, UnknownVertexError, VerificationError
-from evener.graph.checks import is_integral, is_number
+from evener.graph.checks import is_integral, is_number, type_name
 from evener.graph.csr import rows_at
 from evener.kernels.vertex import NO_VERTEX
 from evener.system.world import SingleProcess
@@ -131,8 +131,8 @@ def _values(answer: Answer, name: str) -> NDArray[Any]:
         given = np.fromiter(given, object, len(given))  # NumPy makes a matrix of tuples
     try:
         values = np.asarray(given)
-    except ValueError:
-        fail(answer, rule, "expected an array, found sequences of unequal lengths")
+    except Exception as error:  # noqa: BLE001 - of any object that a caller has as an array
+        fail(answer, rule, f"expected an array, found {type_name(given)}: {error}")
     if values.shape != (answer.graph.n,):
         fail(answer, rule, f"shape {values.shape}, {answer.graph.n} vertices")
     if np.ma.is_masked(given):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evener.algorithms.graphalytics_output import (
     against,
     match_epsilon,
@@ -43,6 +45,7 @@ __all__ = [
 
 
 @collective(subject="result")
+@np.errstate(all="ignore")  # verifiers compare wrong answers too, which may be infinite
 def verify(result: Answer) -> None:
     """Verify an answer.
 

@@ -30,6 +30,7 @@ from evener.algorithms.verification import (
     required_parameter,
 )
 from evener.errors import ArgumentError, ConvergenceWarning
+from evener.graph.checks import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,6 +84,17 @@ def check(answer: Answer) -> None:
             fail(answer, f"ranks are those of {iterations} iterations", difference)
     if not (fixed or _has_converged(answer, stored, step, iterations, tolerance, slack)):
         warn_not_converged(answer)
+
+
+def _damping(answer: Answer) -> float:
+    """Return the damping factor of the run."""
+    damping = answer.parameters.get("damping", 0.85)
+    if not is_number(damping) or not 0 <= damping <= 1:
+        msg = (
+            f"cannot verify {answer.algorithm}: expected a number from 0 to 1 as 'damping', found {damping!r}"
+        )
+        raise ArgumentError(msg)
+    return float(damping)
 
 
 def _checked_iterations(answer: Answer, given: Any) -> int:
@@ -186,11 +198,11 @@ def slack_of(answer: Answer, dtype: np.dtype[Any], longest: int) -> float:
     damping factor. Rounding to the answer's type and each addition of a row contribute to the error.
     """
     parameters = answer.parameters
-    left = 1.0 - float(finite_number(answer, "damping", parameters.get("damping", 0.85)))
+    left = 1.0 - _damping(answer)
     counts = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
     iterations = next(one for one in counts if one is not None)
     passed_on = min(
-        float(finite_number(answer, "iterations", iterations)), 1.0 / left if left > 0 else math.inf
+        float(checked_count(answer, "iterations", iterations)), 1.0 / left if left > 0 else math.inf
     )
     return _ROUNDINGS * float(np.finfo(dtype).eps) + _ADDITION * longest * max(1.0, passed_on)
 
@@ -205,8 +217,7 @@ def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: fl
     if max_iter is None:
         return False
     max_iter = checked_count(answer, "max_iter", max_iter)
-    damping = min(abs(float(finite_number(answer, "damping", answer.parameters.get("damping", 0.85)))), 1.0)
-    before_last = 2.0 * damping ** max(max_iter - 2, 0)
+    before_last = 2.0 * _damping(answer) ** max(max_iter - 2, 0)
     return before_last >= tolerance and _difference(answer, stored, step, max_iter) is None
 
 
@@ -240,7 +251,7 @@ def _iteration(answer: Answer) -> _Step:
     argument, to save the memory of an array.
     """
     graph, parameters = answer.graph, answer.parameters
-    damping = float(finite_number(answer, "damping", parameters.get("damping", 0.85)))
+    damping = _damping(answer)
     jumps = jumps_of(graph, parameters.get("personalization"))
     teleport = 1.0 / graph.n if jumps is None else jumps
     weighted = uses_weights(graph, parameters.get("weights"), parameters.get("semantics", "networkx"))

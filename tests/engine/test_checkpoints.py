@@ -339,16 +339,24 @@ def test_a_missing_file(folder, placed, caplog, name):
 def test_no_valid_generation(folder, placed, evener):
     for file in folder.glob("*.json"):
         flip(100)(file)
+    reason = "the manifest is damaged: its checksum does not match"
     with pytest.raises(
-        ev.FileError, match=r"cannot resume: .*c has no valid checkpoint; run without resume=True"
+        ev.FormatError,
+        match=rf"05\.json: {reason}; cannot resume: .*c has no valid checkpoint; run without resume",
     ):
         ev.pagerank(placed, checkpoint=resume(folder))
     words = ["run", "pagerank", "rmat:8", "--on", "cpu:1", "--checkpoint", folder, "--resume"]
     done = evener(*words)
     assert (done.status, done.out) == (2, "")
     assert done.err.splitlines()[-1] == (
-        f"evener: cannot resume: {folder} has no valid checkpoint; run without --resume to begin again"
+        f"evener: {folder / '00000005.json'}: {reason}; cannot resume: {folder} has no valid checkpoint; run "
+        "without --resume to begin again"
     )
+
+
+def test_a_folder_without_checkpoints(placed, tmp_path):
+    with pytest.raises(ev.FileError, match=f"cannot resume: {tmp_path} has no valid checkpoint; run without"):
+        ev.pagerank(placed, checkpoint=resume(tmp_path))
 
 
 OTHERS = {

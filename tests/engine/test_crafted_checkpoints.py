@@ -154,6 +154,7 @@ TEXTS = {
     "another place": lambda f: {**f, "shards": [["../x.state", *f["shards"][0][1:]], *f["shards"][1:]]},
     "a list as a scalar": lambda f: {**f, "scalars": [f["scalars"], *f["scalars"][1:]]},
     "a negative iteration": lambda f: {**f, "scalars": [-1, *f["scalars"][1:]]},
+    "another iteration": lambda f: {**f, "scalars": [f["scalars"][0] - 1, *f["scalars"][1:]]},
     "an iteration after the last": lambda f: {**f, "scalars": [100, *f["scalars"][1:]]},
     "no ranks of dangling vertices": lambda f: {**f, "scalars": [*f["scalars"][:3], np.nan, f["scalars"][4]]},
 }

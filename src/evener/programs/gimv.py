@@ -324,7 +324,8 @@ def _iterate(
         kept = {name: Bounded(array, -math.inf, math.inf) for name, array in arrays.items()}
         iteration, total = checkpoints.step(kept, iteration, total)
         if checkpoints.restored:
-            checkpoints.require(0 <= iteration < condition.limit, f"an iteration below {condition.limit}")
+            limit = condition.limit
+            checkpoints.require(iteration == checkpoints.steps < limit, f"a step below {limit}")
             checkpoints.require(total >= 0, "a sum of sizes from 0 on")
         iteration += 1
         engine.superstep("iterate", active=engine.owned, edges=graph.m)

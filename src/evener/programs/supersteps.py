@@ -177,7 +177,8 @@ class Supersteps:
             if checkpoints.restored:
                 own = [int(np.count_nonzero(flags)) for flags in values_of(engine, bits)]
                 checkpoints.require(count == engine.total(own), "the number of active vertices")
-                checkpoints.require(0 <= iteration < condition.limit, f"an iteration below {condition.limit}")
+                limit = condition.limit
+                checkpoints.require(iteration == checkpoints.steps < limit, f"a step below {limit}")
                 checkpoints.require(edges >= 0 <= read and not math.isnan(total), "edges from 0 on")
             counts = None
             if iteration == 0 or checkpoints.restored:

@@ -231,7 +231,7 @@ def _accumulate(
     while done < len(chosen):
         done, edges = checkpoints.step({"centrality": Bounded(state.centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(0 <= done < len(chosen) and edges >= 0, f"fewer than {len(chosen)} sources")
+            checkpoints.require(done == checkpoints.steps < len(chosen), f"a step below {len(chosen)}")
         pace.source(done, edges)
         source = int(chosen[done])
         done += 1

@@ -265,7 +265,7 @@ def _iterate(
             saved = [own.astype(np.float64) for own in engine.download(rank)]
             total = sum(engine.gather([own[:k].sum() for own, k in zip(saved, connected, strict=True)]))
             checkpoints.require(abs(total + number * others - 1) < _CLOSE, "ranks that add up to 1")
-            checkpoints.require(0 <= iteration < max_iter, f"an iteration below {max_iter}")
+            checkpoints.require(iteration == checkpoints.steps < max_iter, f"a step below {max_iter}")
             sums = (error, first_error, dangling, others)
             checkpoints.require(all(one >= 0 for one in sums), "sums of ranks and changes from 0 on")
             checkpoints.require(dangling < 1 + _CLOSE, "ranks of dangling vertices up to 1")

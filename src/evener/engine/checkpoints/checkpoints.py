@@ -52,10 +52,13 @@ class Checkpoints:
         Whether checkpoints are requested. A driver then runs its steps one by one, where it can.
     restored : bool
         Whether the last call of `step` filled the arrays with those of a checkpoint.
+    steps : int
+        The steps before the last call of `step`, if `active`; also those of the run that continues.
     """
 
     active = False
     restored = False
+    steps = 0
 
     def step(self, arrays: Mapping[str, StateArray], *scalars: Any) -> tuple[Any, ...]:  # noqa: ARG002 - see below
         """End a step of a loop: write a checkpoint if one is due, or continue from one.
@@ -170,7 +173,7 @@ class _WrittenCheckpoints(Checkpoints):
         self._checkpoint, self._run = checkpoint, run
         self._folder = CheckpointFolder(checkpoint.folder)
         self._source = checkpoint.folder  # the manifest from which the run has continued
-        self._steps, self._last_step, self._last_time = -1, 0, perf_counter()
+        self.steps, self._last_step, self._last_time = -1, 0, perf_counter()
         self._writing: _Writing | None = None
         self._committing: Future[None] | None = None
         self._shards = ShardWriter(self._folder, self._world.rank, pg.owned_vertices())
@@ -250,7 +253,7 @@ class _WrittenCheckpoints(Checkpoints):
             read = np.concatenate([np.empty(0, dtype_of(array)), *(values[i] for values in saved.arrays)])
             restore(self._engine, array, np.split(own.fetch(saved.exchange.deliver(read)), cuts))
         self._engine.recorder.count_earlier(saved.manifest.seconds)
-        self._steps = self._last_step = saved.manifest.step
+        self.steps = self._last_step = saved.manifest.step
         self._last_time = perf_counter()
         self._source = saved.path
         return tuple(saved.manifest.scalars)
@@ -271,8 +274,8 @@ class _WrittenCheckpoints(Checkpoints):
             saved, self._saved, self.restored = self._saved, None, True
             return self._fill(saved, arrays, scalars)
         self.restored = False
-        self._steps += 1
-        due = self._checkpoint.is_due(self._steps - self._last_step, perf_counter() - self._last_time)
+        self.steps += 1
+        due = self._checkpoint.is_due(self.steps - self._last_step, perf_counter() - self._last_time)
         facts = self._world.allgather((self._outcome(), due, self._folder.oldest_kept))
         outcomes, due_on, oldest_kept = zip(*facts, strict=True)
         self._finish(outcomes)
@@ -284,7 +287,7 @@ class _WrittenCheckpoints(Checkpoints):
     def _begin(self, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...], oldest_kept: int) -> None:
         """Copy the state, and let a thread write the copy."""
         seconds = self._engine.recorder.seconds
-        manifest = Manifest(self._run, self._steps, seconds, list(scalars), layout_of(arrays), [])
+        manifest = Manifest(self._run, self.steps, seconds, list(scalars), layout_of(arrays), [])
         shard: Future[Shard] = Future()
         try:
             copies = [part for array in arrays.values() for part in values_of(self._engine, array)]
@@ -296,7 +299,7 @@ class _WrittenCheckpoints(Checkpoints):
             shard.set_exception(error)
         self._writing = _Writing(self._generation, manifest, shard)
         self._generation += 1
-        self._last_step, self._last_time = self._steps, perf_counter()
+        self._last_step, self._last_time = self.steps, perf_counter()
 
     def _outcome(self) -> Shard | str | None:
         """Return the shard that this rank has written, or its error; None if there is none yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -170,11 +171,12 @@ class Source:
                 raise
             raise FileError(f"cannot read {self.path}: {NOT_UTF8}") from error
         except Exception as error:
-            if isinstance(error, OSError) and error.errno is not None:
+            # A seek to a place that damaged content names fails with EINVAL.
+            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise FileError(f"cannot read {self.path}: {_cause(error)}") from error
             if not isinstance(error, _decoder_errors()):
                 raise
-            cause = first_clause(error)
+            cause = _cause(error) if isinstance(error, OSError) and error.errno else first_clause(error)
             if isinstance(error, OSError) and self.compression is not None:
                 msg = f"the {self.compression} data is damaged or truncated ({cause}); download it again"
             else:

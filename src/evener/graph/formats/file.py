@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ __all__ = ["PART_BYTES", "Source", "Stream", "open_compressed", "require_part"]
 
 # Bytes of decompressed content between two checks of the memory.
 PART_BYTES = 1 << 24
+
+# No compressor makes content smaller than this.
+_MAX_RATIO = 1 << 17
 
 # Bytes of memory per byte of text, until the next check: the line "1" becomes an integer of 8 bytes.
 _EXPANSION = 8
@@ -165,6 +169,11 @@ class Source:
         except EvenerError:
             raise
         except MemoryError as error:
+            # Arrow says "malloc of size 1152921504606847040 failed" if damaged content states a size.
+            size = re.search(r"size (\d+)", str(error))
+            if size and int(size[1]) > _MAX_RATIO * self.size:
+                msg = f"expected {content}, but it is damaged: it states {size[1]} bytes; download it again"
+                raise FormatError(msg, path=self.path) from error
             raise memory.shortage_error(f"reading {self.path}", needed=self.size) from error
         except UnicodeEncodeError as error:
             if has_utf8_path(self.path):

@@ -205,7 +205,12 @@ def read_partitioned(
         folder.validate(folder_path, check)
     count = len(stored)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
-    elements = parse_elements(facts["elements"] if on is None else on, gpu_memory=limit)
+    try:
+        elements = parse_elements(facts["elements"] if on is None else on, gpu_memory=limit)
+    except ArgumentError as error:
+        if on is not None:
+            raise
+        raise FormatError(f"{error}; name the elements with on=", path=folder_path / MANIFEST) from error
     if len(elements) != count:
         names = ", ".join(element.name for element in elements)
         msg = (

@@ -178,7 +178,8 @@ def _digest_of_rows(rows: Graph, vertices: NDArray[np.uint32], *, reverse: bool 
     for begin in range(0, len(rows.targets), _EDGES_CHECKED):
         end = min(begin + _EDGES_CHECKED, len(rows.targets))
         first, last = np.searchsorted(offsets, [begin, end - 1], side="right") - 1
-        lengths = np.diff(np.clip(offsets[first : last + 2], begin, end))
+        bounds = np.clip(offsets[first : last + 2], begin, end)
+        lengths = bounds[1:] - bounds[:-1]
         ends = np.repeat(vertices[first : last + 1], lengths), vertices[rows.targets[begin:end]]
         tails, heads = ends[::-1] if reverse else ends
         mixed = tails * _OF_TAIL + heads * _OF_HEAD

@@ -10,17 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from crafted_checkpoints import (
-    VALUES,
-    change_array,
-    change_manifest,
-    fields_of,
-    manifest_of,
-    replace,
-    with_checksum,
-)
+from crafted_checkpoints import change_array, change_manifest, manifest_of, with_checksum
 
 import evener as ev
+from crafted import VALUES, fields_of, replace
 from evener.engine.checkpoints.manifest import Manifest
 from evener.testing.ranks import run_ranks
 

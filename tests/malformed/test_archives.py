@@ -15,6 +15,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import evener as ev
+from evener.results.table import read_table
 from fuzz.mutation import mutated
 
 METHODS = {
@@ -93,6 +94,23 @@ def test_mutations(tmp_path, name):
             assert found.path == str(path)
         elif path.suffix in CHECKED:
             assert edges(found) == sorted(zip(TAILS, HEADS, strict=True))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
+def test_tables_of_results(tmp_path, suffix):
+    """A damaged table of results is a FormatError too."""
+    path = tmp_path / f"r{suffix}"
+    ev.bfs("grid:3x3", source=0, on="cpu:1").write(path)
+    content, rng = path.read_bytes(), random.Random(suffix)
+    for _ in range(MUTATIONS):
+        path.write_bytes(mutated(content, content, rng))
+        try:
+            read_table(path)
+        except ev.FormatError as error:
+            found = error
+        else:
+            continue
+        assert found.path == str(path)
 
 
 @pytest.mark.parametrize("name", ARCHIVES)

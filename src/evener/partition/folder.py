@@ -285,7 +285,7 @@ def _dtypes_of(manifest: dict[str, Any], file: Path) -> dict[str, Any]:
 def _check_facts(manifest: dict[str, Any], file: Path) -> None:
     """Raise FormatError if a fact of a manifest is missing or has another form."""
     for name, types in _FACTS.items():
-        if type(manifest.get(name)) not in types:
+        if name not in manifest or type(manifest[name]) not in types:
             raise FormatError(f"expected {name!r} in the manifest, of type {types[0].__name__}", path=file)
     if manifest["directions"] not in ("both", "out", "in") or not isinstance(manifest.get("arrays"), dict):
         raise FormatError('expected \'arrays\', and \'directions\' of "both", "out" or "in"', path=file)

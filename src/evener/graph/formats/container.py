@@ -187,6 +187,12 @@ def _dtypes_of(manifest: dict[str, Any], file: Path) -> dict[str, Any]:
         cause = f"found {unknown!r}" if unknown is not None else f"{missing!r} is missing"
         msg = f"expected the arrays offsets and targets, and optionally weights and ids, but {cause}"
         raise FormatError(msg, path=file)
+    for name in _ARRAYS.keys() - arrays.keys():
+        if (file.parent / f"{name}.npy").exists():
+            msg = (
+                f"expected {name!r} in 'arrays', because the folder has {name}.npy; copy the container again"
+            )
+            raise FormatError(msg, path=file)
     return _ARRAYS
 
 

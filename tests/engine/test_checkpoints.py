@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -285,6 +289,48 @@ def test_another_run_does_not_use_the_folder_meanwhile(folder, placed):
     ev.pagerank(placed, checkpoint=resume(folder))
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import evener as ev
+
+replace = Path.replace
+
+def killed(self, target):
+    if self.parent.name == "c" and "00000007" in self.name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(self, target)
+
+Path.replace = killed
+placed = ev.partition(ev.read("rmat:8"), "cpu:1")
+ev.pagerank(placed, checkpoint=ev.Checkpoint(sys.argv[1], every="1step", resume=True))
+"""
+
+
+def test_temporary_files_of_killed_runs_are_removed(folder, placed):
+    """The next checkpoint removes the temporary manifest of a killed run, not the file of a living one."""
+    done = subprocess.run([sys.executable, "-c", KILLED, folder], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (killed,) = folder.glob(".*")
+    assert killed.name.startswith(".00000007.json.")
+    (folder / ".00000003.json.0123abcd.tmp").touch()
+    os.mkfifo(folder / ".00000002.json.0123abcd.tmp")
+    others = [folder / ".00000007.json.00000000.tmp", folder / ".notes.txt.0123abcd.tmp"]
+    for file in others:
+        file.touch()
+    with others[0].open() as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        ev.pagerank(placed, checkpoint=resume(folder))
+        assert sorted(folder.glob(".*")) == sorted(others)
+
+
+def test_ranks_remove_temporary_files(tmp_path):
+    (tmp_path / ".00000001.json.0123abcd.tmp").touch()
+    checkpoint = ev.Checkpoint(tmp_path, every="1step")
+    run_ranks(2, lambda _: ev.pagerank(ev.partition("rmat:5", "cpu:1"), checkpoint=checkpoint))
+    assert not list(tmp_path.glob(".*"))
+
+
 def flip(place):
     def damage(file):
         content = bytearray(file.read_bytes())
@@ -339,16 +385,24 @@ def test_a_missing_file(folder, placed, caplog, name):
 def test_no_valid_generation(folder, placed, evener):
     for file in folder.glob("*.json"):
         flip(100)(file)
+    reason = "the manifest is damaged: its checksum does not match"
     with pytest.raises(
-        ev.FileError, match=r"cannot resume: .*c has no valid checkpoint; run without resume=True"
+        ev.FormatError,
+        match=rf"05\.json: {reason}; cannot resume: .*c has no valid checkpoint; run without resume",
     ):
         ev.pagerank(placed, checkpoint=resume(folder))
     words = ["run", "pagerank", "rmat:8", "--on", "cpu:1", "--checkpoint", folder, "--resume"]
     done = evener(*words)
     assert (done.status, done.out) == (2, "")
     assert done.err.splitlines()[-1] == (
-        f"evener: cannot resume: {folder} has no valid checkpoint; run without --resume to begin again"
+        f"evener: {folder / '00000005.json'}: {reason}; cannot resume: {folder} has no valid checkpoint; run "
+        "without --resume to begin again"
     )
+
+
+def test_a_folder_without_checkpoints(placed, tmp_path):
+    with pytest.raises(ev.FileError, match=f"cannot resume: {tmp_path} has no valid checkpoint; run without"):
+        ev.pagerank(placed, checkpoint=resume(tmp_path))
 
 
 OTHERS = {

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from folders import folders
 
 import evener as ev
 from evener.graph.formats.registry import all_formats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Files", "corpus"]
 
@@ -51,13 +55,15 @@ def _graphs() -> list[Any]:
     ]
 
 
-def corpus() -> dict[str, list[Files]]:
-    """Return the valid files of each format, by its suffix."""
-    found: dict[str, list[Files]] = {}
+def corpus(wanted: Sequence[str] | None = None) -> dict[str, list[Files]]:
+    """Return the valid files of each format, by its suffix; by default of all formats."""
+    found: dict[str, list[Files]] = folders(wanted)
     graphs = _graphs()
     with tempfile.TemporaryDirectory(prefix="evener-fuzz-") as folder:
         for kind in all_formats():
             for suffix in kind.suffixes:
+                if wanted is not None and suffix not in wanted:
+                    continue
                 files = [{"": text.encode()} for text in _TEXTS.get(suffix, ())]
                 for number, graph in enumerate(graphs):
                     path = Path(folder, f"{suffix[1:]}{number}", f"g{suffix}")

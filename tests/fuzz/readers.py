@@ -1,5 +1,8 @@
 """Read mutated files of all formats: only Evener's own errors may escape, soon and with little memory.
 
+The inputs are graphs, folders of placed graphs, and checkpoints. An error about the content is a FormatError
+that names the path.
+
     python tests/fuzz/readers.py --inputs 1000000 --seed 1 --processes 8 --record fuzz_readers.json
     python tests/fuzz/readers.py --seed 1 --only 4711
 
@@ -29,11 +32,15 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from folders import CHECKPOINTS, PLACED, READERS
+
 # Seconds after which a read counts as endless; on a busy machine the first reads compile kernels for long.
 SECONDS = 120
 
 # The formats with several files.
-_SEVERAL_FILES = (".evg", ".properties", ".v", ".e")
+_SEVERAL_FILES = (".evg", ".properties", ".v", ".e", PLACED, CHECKPOINTS)
 
 # Bytes by which a read may raise the peak memory of the process.
 MEMORY = 512 << 20
@@ -52,6 +59,7 @@ def main() -> int:
         seconds=options.seconds,
         only=options.only,
         processes=options.processes,
+        formats=options.formats,
     )
     done = sum(sum(outcomes.values()) for outcomes in counts.values())
     print(f"{done:,} inputs, {len(failures)} failures, {time.monotonic() - begin:.0f} s")
@@ -68,27 +76,33 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def run(inputs, *, seed, seconds=None, only=None, processes=1):
+def run(inputs, *, seed, seconds=None, only=None, processes=1, formats=""):
     """Return the number of outcomes by suffix, and the failures."""
     counts, failures = {}, []
     first, last = (0, inputs) if only is None else (only, only + 1)
     bounds = [first + (last - first) * i // processes for i in range(processes + 1)]
     with ThreadPoolExecutor(processes) as pool:
-        parts = pool.map(lambda part: _run_part(*part, seed, seconds), itertools.pairwise(bounds))
+        parts = pool.map(lambda part: _run_part(*part, seed, seconds, formats), itertools.pairwise(bounds))
         for part_counts, part_failures in parts:
             _add(counts, part_counts)
             failures += part_failures
     return counts, failures
 
 
-def _run_part(first, last, seed, seconds):
+def _run_part(first, last, seed, seconds, formats):
     """Run the inputs from `first` to `last` in a process of their own."""
     counts, failures = {}, []
     end = None if seconds is None else time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="evener-fuzz-", dir=_memory_folder()) as folder:
         while first < last:
             left = 0 if end is None else max(0.1, end - time.monotonic())
-            numbers = {"--seed": seed, "--first": first, "--inputs": last, "--seconds": left}
+            numbers = {
+                "--seed": seed,
+                "--first": first,
+                "--inputs": last,
+                "--seconds": left,
+                "--formats": formats,
+            }
             words = [str(word) for option in numbers.items() for word in option]
             # One thread, because the graphs are tiny. Little memory refuses files that state many vertices.
             few = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "EVENER_MEMORY": "1GiB"}
@@ -124,11 +138,11 @@ def _work(options):
     from evener.graph.formats import text_stream
 
     logging.getLogger("evener").setLevel(logging.ERROR)
-    sys.path.insert(0, str(Path(__file__).parent))
     from corpus import corpus
 
     folder = Path(options.worker)
-    found = corpus()
+    wanted = options.formats.split(",") if options.formats else None
+    found = corpus(wanted)
     counts, failures = {suffix: Counter() for suffix in found}, []
     number = (folder / "number").open("w")
 
@@ -151,10 +165,15 @@ def _work(options):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         try:
-            ev.read(path, **arguments)
+            if suffix in READERS:
+                READERS[suffix](path)
+            else:
+                ev.read(path, **arguments)
             outcome = "graph"
         except ev.EvenerError as error:
             outcome = type(error).__name__
+            if not arguments and not _names_the_file(error, path):
+                failures.append({"input": i, "trace": f"{path.name}: {outcome}: {error}"})
         except Exception:  # noqa: BLE001 - what the run looks for
             outcome = "failure"
             failures.append({"input": i, "trace": f"{path.name} {arguments}\n{traceback.format_exc()}"})
@@ -170,6 +189,16 @@ def _work(options):
     store()
 
 
+def _names_the_file(error, path):
+    """Return whether an error is one of those about the content of a file, and names the path."""
+    from evener import ArgumentError, FileError, FormatError
+
+    if isinstance(error, FormatError):
+        return str(path.with_suffix("")) in str(error.path)
+    # Files may be missing, and a checkpoint may be of another run.
+    return not isinstance(error, ArgumentError | FileError) or str(path.parent) in str(error)
+
+
 def _make(folder, suffix, seeds, rng):
     """Write an input; return its path and the arguments of `read`."""
     files, compression = _content(suffix, seeds, rng)
@@ -181,13 +210,13 @@ def _make(folder, suffix, seeds, rng):
         part = path / name[1:] if name.startswith("/") else folder / f"g{name or suffix}{compression}"
         part.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(content)
-    return path.with_name(path.name + compression), _arguments(rng)
+    return path.with_name(path.name + compression), {} if suffix in READERS else _arguments(rng)
 
 
 def _content(suffix, seeds, rng):
     """Return the files of an input, and the suffix of their compression."""
     from mutation import COMPRESS, mutated
-    from structure import structured, summed
+    from structure import SUMMED, structured
 
     if rng.random() < 0.3:
         content = structured(suffix, rng)
@@ -197,8 +226,8 @@ def _content(suffix, seeds, rng):
     chosen = rng.choice(list(files))
     other = rng.choice(list(rng.choice(seeds).values()))
     files[chosen] = mutated(files[chosen], other, rng)
-    if suffix == ".evg" and rng.random() < 0.5:
-        files = summed(files)
+    if suffix in SUMMED and rng.random() < 0.7:
+        files = SUMMED[suffix](files)
     compression = rng.choice(list(COMPRESS)) if "/" not in chosen and rng.random() < 0.08 else ""
     if compression:
         files = {name: COMPRESS[compression](content) for name, content in files.items()}
@@ -223,6 +252,7 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--formats", default="", help="Suffixes to read, such as .npz,.evg (default: all).")
     parser.add_argument("--seconds", type=float, help="Stop after this time.")
     parser.add_argument("--processes", type=int, default=1, help="Processes that read at the same time.")
     parser.add_argument("--only", type=int, help="The number of the only input.")

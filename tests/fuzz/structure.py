@@ -5,17 +5,25 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tempfile
+import zipfile
 import zlib
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from folders import CHECKPOINTS, PLACED
+from mutation import mutated
 from pyarrow import feather, parquet
+
+from evener.engine.checkpoints.folder import CheckpointFolder
 
 if TYPE_CHECKING:
     import random
 
-__all__ = ["structured", "summed"]
+__all__ = ["SUMMED", "structured"]
 
 _TABLES = (".arrow", ".feather", ".ipc", ".parquet", ".pq")
 _LINES = (".txt", ".tsv", ".edges", ".edgelist", ".el", ".wel", ".csv")
@@ -137,9 +145,15 @@ def _archive(rng: random.Random) -> bytes:
     }  # fmt: skip
     if rng.random() < 0.2:
         del parts[rng.choice(list(parts))]
+    methods = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
     sink = io.BytesIO()
-    np.savez(sink, **parts)
-    return sink.getvalue()
+    with zipfile.ZipFile(sink, "w", rng.choice(methods)) as archive:
+        for name, part in parts.items():
+            content = io.BytesIO()
+            np.save(content, part)
+            archive.writestr(f"{name}.npy", content.getvalue())
+    whole = sink.getvalue()
+    return mutated(whole, whole, rng) if rng.random() < 0.7 else whole
 
 
 def _gap(rng: random.Random) -> bytes:
@@ -149,8 +163,8 @@ def _gap(rng: random.Random) -> bytes:
     return struct.pack(f"<?qq{len(offsets)}q{len(ends)}i", rng.random() < 0.5, m, n, *offsets, *ends)
 
 
-def summed(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a container with the right checksums, if the manifest can be changed."""
+def _summed_folder(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a folder of arrays with the right checksums, if the manifest can be changed."""
     try:
         manifest = json.loads(files["/evener.json"])
         for name, entry in manifest["arrays"].items():
@@ -160,3 +174,20 @@ def summed(files: dict[str, bytes]) -> dict[str, bytes]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return files
     return {**files, "/evener.json": json.dumps(manifest).encode()}
+
+
+def _summed_checkpoint(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a checkpoint with the right checksums, if the manifest can be changed."""
+    name = next(name for name in files if name.endswith(".json"))
+    text = files[name].rpartition(b"\n")[0]
+    with tempfile.TemporaryDirectory() as folder, suppress(ValueError, KeyError, TypeError, IndexError):
+        manifest = json.loads(text)
+        for shard in manifest["shards"]:
+            for at in (0, 2):
+                content = np.frombuffer(files[f"/{shard[at]}"], np.uint8)
+                shard[at + 1] = CheckpointFolder(Path(folder)).write("one", [content])
+        text = json.dumps(manifest).encode()
+    return {**files, name: text + f"\n{zlib.crc32(text):08x}".encode()}
+
+
+SUMMED = {".evg": _summed_folder, PLACED: _summed_folder, CHECKPOINTS: _summed_checkpoint}

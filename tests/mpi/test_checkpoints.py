@@ -36,6 +36,7 @@ def check_continues(folder, expected, *, other):
     shutil.copytree(folder, f"{folder}-other")
     done = start(folder, f"{folder}.npy", "-1", "never", "0")
     assert done.returncode == 0, done.stderr
+    assert not list(folder.glob(".*"))
     assert np.load(f"{folder}.npy").tobytes() == expected.tobytes()
     np.testing.assert_allclose(on_ranks(other, f"{folder}-other"), expected, rtol=1e-6)
 

@@ -338,6 +338,15 @@ def put(index, value):
     return edit
 
 
+def reverse(array):
+    array[:] = array[::-1].copy()
+
+
+def another_target(array):
+    """Let an edge begin at another vertex, with rows in order and as many edges to mirrors."""
+    array[2] = 4
+
+
 DAMAGES = {
     "no manifest": (lambda p: (p / "evener.json").unlink(), "evener.json, but the file is missing"),
     "no JSON": (lambda p: (p / "evener.json").write_text("{"), "expected a manifest in JSON"),
@@ -366,6 +375,14 @@ DAMAGES = {
     "a target too large": (replace("0.out.targets", put(0, 1 << 31)), "0.out.targets below"),
     "another order": (replace("1.in.targets", lambda a: a.sort()), "in order in each row"),
     "another weight": (replace("0.out.weights", put(0, -1)), "0.out.weights as in the graph"),
+    "weights in another order": (replace("0.out.weights", reverse), "out.targets of the edges of the graph"),
+    "another target": (replace("1.in.targets", another_target), "in.targets of the edges of the graph"),
+    "another element": (change("elements", ["cpu:1", "tpu:7"]), "is not an element"),
+    "an empty name": (change("elements", ["cpu:1", ""]), "evener.json: "),
+    "a fact twice": (
+        lambda p: (p / "evener.json").write_text('{"version": 1, ' + (p / "evener.json").read_text()[1:]),
+        "found 'version' twice",
+    ),
     "NaN": (replace("0.out.weights", put(0, np.nan)), "0.out.weights as in the graph"),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from multiprocessing import get_context
 
 import pytest
@@ -71,6 +71,11 @@ def line(**changed):
         lambda: line(passes=0),
         lambda: line(supersteps="9"),
         lambda: line(more=1),
+        lambda: line(passes=10**400),
+        lambda: line(seconds=1e300),
+        lambda: line(elements=[asdict(RUN.elements[0]) | {"kind": "tpu"}]),
+        lambda: line(elements=[asdict(RUN.elements[0]) | {"edges": 10**400}]),
+        lambda: line(elements="ab"),
         lambda: line()[:-20],
     ],
 )

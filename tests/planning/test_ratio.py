@@ -51,12 +51,22 @@ def test_a_fit_is_stored_for_one_machine_and_gpu(monkeypatch, tmp_path):
         document | {"version": 0},
         document | {"levels": []},
         document | {"more": 1},
+        document | {"slope": float("nan")},
+        document | {"slope": "1"},
+        document | {"intercept": float("inf")},
+        document | {"intercept": 10**400},
+        document | {"intercept": -(10**9)},
+        document | {"levels": [1, -1]},
+        document | {"levels": [1, 10**400]},
+        document | {"breaks": [2, 1]},
+        document | {"breaks": [float("nan"), 1]},
         [],
     ):
         path.write_text(json.dumps(changed))
         assert stored_ratio("GTX 480") is None
-    path.write_text("{")
-    assert stored_ratio("GTX 480") is None
+    for text in ("{", "[" * 100_000, "null", ""):
+        path.write_text(text)
+        assert stored_ratio("GTX 480") is None
 
 
 @pytest.mark.usefixtures("gpus")

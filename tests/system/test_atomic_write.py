@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import evener as ev
 from evener.graph.formats import graphalytics
 from evener.graph.formats.file import open_compressed
+from evener.graph.formats.registry import all_formats
 from evener.system import files as atomic
 from evener.system.files import (
     atomic_write,
@@ -22,6 +24,7 @@ from evener.system.files import (
     remove_temporary_files,
     temporary_folder,
 )
+from evener.testing.ranks import run_ranks
 
 
 def _names(folder):
@@ -274,6 +277,51 @@ with atomic_write(sys.argv[1]), atomic_write_folder(sys.argv[2], may_replace=boo
         second.write_text("two")
     assert _names(tmp_path) == ["a.txt", "b.evg"]
     assert one.read_text() == "one"
+
+
+def _write_ranks(target):
+    def write(_):
+        ev.bfs(ev.partition("rmat:5", "cpu:1"), source=0).write(f"{target}/")
+
+    run_ranks(2, write)
+
+
+def _write_checkpoints(target):
+    ev.pagerank("rmat:4", on="cpu:1", checkpoint=ev.Checkpoint(target.parent, every="1step"))
+
+
+def _result():
+    return ev.bfs("grid:3x3", source=0, on="cpu:1")
+
+
+# All functions that write files, with the name of a file that each writes.
+WRITERS = {
+    **{
+        f"g{kind.suffixes[0]}": lambda target: ev.write(ev.read("grid:3x3"), target) for kind in all_formats()
+    },
+    "placed": lambda target: ev.write_partitioned(ev.partition("grid:3x3", on="cpu:1"), target),
+    "r.parquet": lambda target: _result().write(target),
+    "r.csv": lambda target: _result().write(target),
+    "r.html": lambda target: _result().report(target),
+    "parts": lambda target: _result().write(f"{target}/"),
+    "parts of ranks": _write_ranks,
+    "00000002.json": _write_checkpoints,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_writer_removes_what_a_killed_run_has_left(tmp_path, name):
+    """A file of a living run is locked, and stays."""
+    (tmp_path / f".{name}.01234567.tmp").touch()
+    (tmp_path / f".{name}.89abcdef.tmp").mkdir()
+    (tmp_path / f".{name}.89abcdef.tmp" / "part").write_text("half")
+    living = tmp_path / f".{name}.00000000.tmp"
+    living.touch()
+    with living.open() as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        WRITERS[name](tmp_path / name)
+        assert list(tmp_path.glob(".*.tmp")) == [living]
+    assert (tmp_path / name).exists() or name == "00000002.json"
 
 
 def test_a_folder_that_another_process_removes_before_it_is_locked(tmp_path, monkeypatch):

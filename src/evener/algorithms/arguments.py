@@ -17,8 +17,8 @@ from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.read import is_path, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement_cache import find_kept, keep
-from evener.system.log import log
 from evener.system.agreement import collective, on_all_ranks
+from evener.system.log import log
 from evener.system.memory import parse_bytes
 from evener.system.world import current_world
 

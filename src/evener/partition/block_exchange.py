@@ -44,6 +44,10 @@ class BlockExchange:
         self._asked_cuts = np.cumsum([len(part) for part in asked])[:-1]
         self._places = np.concatenate(asked).astype(np.int64) - begin
 
+    def lists_each_once(self) -> bool:
+        """Return whether the ranks together list each vertex of this rank's block once."""
+        return bool((np.bincount(self._places, minlength=self._length) == 1).all())
+
     def fetch(self, block: NDArray[Any]) -> NDArray[Any]:
         """Return the value of each listed vertex, given the values of this rank's block.
 

@@ -205,7 +205,12 @@ def read_partitioned(
         folder.validate(folder_path, check)
     count = len(stored)
     limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
-    elements = parse_elements(facts["elements"] if on is None else on, gpu_memory=limit)
+    try:
+        elements = parse_elements(facts["elements"] if on is None else on, gpu_memory=limit)
+    except ArgumentError as error:
+        if on is not None:
+            raise
+        raise FormatError(f"{error}; name the elements with on=", path=folder_path / MANIFEST) from error
     if len(elements) != count:
         names = ", ".join(element.name for element in elements)
         msg = (
@@ -280,7 +285,7 @@ def _dtypes_of(manifest: dict[str, Any], file: Path) -> dict[str, Any]:
 def _check_facts(manifest: dict[str, Any], file: Path) -> None:
     """Raise FormatError if a fact of a manifest is missing or has another form."""
     for name, types in _FACTS.items():
-        if type(manifest.get(name)) not in types:
+        if name not in manifest or type(manifest[name]) not in types:
             raise FormatError(f"expected {name!r} in the manifest, of type {types[0].__name__}", path=file)
     if manifest["directions"] not in ("both", "out", "in") or not isinstance(manifest.get("arrays"), dict):
         raise FormatError('expected \'arrays\', and \'directions\' of "both", "out" or "in"', path=file)

@@ -23,6 +23,12 @@ __all__ = ["StoredPartition", "check_lengths", "check_partitions", "numbering_of
 
 # Edges that are checked at a time.
 _EDGES_CHECKED = 1 << 22
+# Odd multipliers of a 64-bit mixing function.
+_OF_TAIL, _OF_HEAD, _OF_WEIGHT, _MIX = (
+    np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9),
+    np.uint64(0xD6E8FEB86659FD93),
+)  # fmt: skip
+_SHIFT = np.uint64(32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +104,7 @@ def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: 
         seen[owned] = True
     _require(inside and bool(seen.all()), "each vertex of the graph in one partition", path)
     numbering = numbering_of(partitions, graph.n)
+    found = dict.fromkeys(partitions[0].rows, 0)
     degrees = {"out": graph.out_degree()}
     if graph.directed:
         degrees["in"] = graph.in_degree()
@@ -115,6 +122,10 @@ def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: 
             same = np.array_equal(lengths, degrees[direction][own])
             _require(same, f"{number}.{direction}.offsets with the degrees of the graph", path)
             _check_edges(number, p, direction, place[:0] if p.ascending[direction] else place, graph, path)
+            found[direction] += _digest_of_rows(p.rows[direction], p.vertices, reverse=direction == "in")
+    expected = _digest_of_rows(graph, np.arange(graph.n, dtype=np.uint32))
+    for direction, digest in found.items():
+        _require((digest - expected) % (1 << 64) == 0, f"{direction}.targets of the edges of the graph", path)
 
 
 def _check_mirrors(number: int, p: StoredPartition, numbering: Numbering, n: int, path: Path) -> None:
@@ -156,6 +167,28 @@ def _check_edges(
             within = ((weights >= lightest) & (weights <= heaviest)).all()
             _require(bool(within), f"{number}.{direction}.weights as in the graph", path)
     _require(boundary == p.boundary[direction], f"{p.boundary[direction]} edges to mirrors", path)
+
+
+def _digest_of_rows(rows: Graph, vertices: NDArray[np.uint32], *, reverse: bool = False) -> int:
+    """Return a checksum of edges and their weights that does not depend on their order.
+
+    `vertices` has the number in the graph of each local vertex. Rows of in-edges are the `reverse`.
+    """
+    digest, offsets = 0, rows.offsets.astype(np.int64)
+    for begin in range(0, len(rows.targets), _EDGES_CHECKED):
+        end = min(begin + _EDGES_CHECKED, len(rows.targets))
+        first, last = np.searchsorted(offsets, [begin, end - 1], side="right") - 1
+        bounds = np.clip(offsets[first : last + 2], begin, end)
+        lengths = bounds[1:] - bounds[:-1]
+        ends = np.repeat(vertices[first : last + 1], lengths), vertices[rows.targets[begin:end]]
+        tails, heads = ends[::-1] if reverse else ends
+        mixed = tails * _OF_TAIL + heads * _OF_HEAD
+        if rows.weights is not None:
+            weights = rows.weights[begin:end]
+            mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX + weights.view(f"u{weights.itemsize}") * _OF_WEIGHT
+        mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX
+        digest += int((mixed ^ (mixed >> _SHIFT)).sum(dtype=np.uint64))
+    return digest
 
 
 def _require(valid: Any, what: str, path: Path) -> None:

@@ -7,7 +7,6 @@ another version or another machine, and a line that it cannot parse.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,8 @@ __all__ = ["Observation", "ObservedElement", "file_of_observations", "observatio
 VERSION = 1
 # Number of newest observations that plans use. The file is cut at twice this number.
 KEPT = 256
+# Numbers from here on are not those of a run: the cost model could not add their squares.
+_LIMIT = 1e18
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def observations(algorithm: str) -> list[Observation]:
 
 
 def _lines(path: Path) -> Sequence[str]:
-    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
 
 
 def _parsed(line: str) -> Observation | None:
@@ -146,7 +147,10 @@ def _is_valid(run: Observation) -> bool:
     """Return whether fields have their types, numbers are finite and not negative, and the run took time."""
     if not run.elements or not all(map(_has_valid_fields, (run, *run.elements))):
         return False
-    busy = all(one.threads > 0 and one.compute + one.exchange + run.overhead > 0 for one in run.elements)
+    known = all(one.kind in ("cpu", "cuda") for one in run.elements)
+    busy = known and all(
+        one.threads > 0 and one.compute + one.exchange + run.overhead > 0 for one in run.elements
+    )
     return busy and run.seconds > 0 and run.passes > 0
 
 
@@ -156,7 +160,7 @@ def _has_valid_fields(one: Any) -> bool:
         if field.type == "str" and not isinstance(value, str):
             return False
         if field.type in ("int", "float") and not (
-            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LIMIT
         ):
             return False
     return True

@@ -12,6 +12,7 @@ Without a fit, r follows from the coefficients of the cost model.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,8 @@ def profiled_share(sizes: GraphSizes, elements: Sequence[Element], policy: str) 
         return None
     edges = sizes.degrees.edges / sizes.directions
     least = next((step / 100 for step in range(100) if _fits(sizes, elements, policy, step / 100)), None)
-    return None if least is None else cpu_share(fit.ratio(edges), least, gpus=len(gpus))
+    # A line with a negative slope ends below 0.
+    return None if least is None else cpu_share(max(fit.ratio(edges), 0.0), least, gpus=len(gpus))
 
 
 def _fits(sizes: GraphSizes, elements: Sequence[Element], policy: str, alpha: float) -> bool:
@@ -190,17 +192,19 @@ def stored_ratio(model: str) -> RatioFit | None:
     """Return the fit that was measured on this machine with this GPU; None if there is none."""
     path = file_of_ratio()
     try:
-        if path is None or not path.exists():
+        if path is None or not path.is_file():
             return None
         document = json.loads(path.read_text(encoding="utf-8"))
         if document.pop("version") != VERSION or document.pop("machine") != fingerprint():
             return None
         breaks, levels = (tuple(map(float, document.pop(name))) for name in ("breaks", "levels"))
         fit = RatioFit(breaks=breaks, levels=levels, **document)
-        if len(breaks) != len(levels):
+        positive = (*breaks, *levels, *map(fit.ratio, breaks[:1]))
+        valid = all(0 < one < math.inf for one in positive) and list(breaks) == sorted(set(breaks))
+        finite = math.isfinite(fit.intercept) and math.isfinite(fit.slope)
+        if len(breaks) != len(levels) or not valid or not finite:
             return None
-        fit.ratio(1.0)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         log.debug("the stored computation ratio cannot be read: %s", error)
         return None
     return fit if fit.model == model else None

@@ -21,6 +21,7 @@ import numpy as np
 from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.checkpoints.checkpoints import open_checkpoints
+from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
@@ -338,7 +339,12 @@ def _iterate(
     iteration, ready, converged = 0, 0, False
     while iteration < condition.limit and not converged:
         arrays = {"message": message} if per_edge else {"value": owned, "message": message}
-        iteration, total = checkpoints.step(arrays, iteration, total)
+        kept = {name: Bounded(array, -math.inf, math.inf) for name, array in arrays.items()}
+        iteration, total = checkpoints.step(kept, iteration, total)
+        if checkpoints.restored:
+            limit = condition.limit
+            checkpoints.require(iteration == checkpoints.steps < limit, f"a step below {limit}")
+            checkpoints.require(total >= 0, "a sum of sizes from 0 on")
         iteration += 1
         engine.superstep("iterate", active=engine.owned, edges=graph.m)
         ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)

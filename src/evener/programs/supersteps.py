@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.engine.checkpoints.state import restore, values_of
+from evener.engine.checkpoints.state import Bounded, restore, values_of
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
@@ -188,9 +188,16 @@ class Supersteps:
         iteration, edges, read, total, converged, worked = 0, 0, 0, 0.0, count == 0, None
         most = self.pg.graph.m * (2 if self.shape.both else 1)
         while iteration < condition.limit and not converged:
+            kept = {name: Bounded(field, -math.inf, math.inf) for name, field in self.fields.items()}
             iteration, count, edges, read, total = checkpoints.step(
-                self.fields | {_ACTIVE: bits}, iteration, count, edges, int(read), total
+                {**kept, _ACTIVE: bits}, iteration, count, edges, int(read), total
             )
+            if checkpoints.restored:
+                own = [int(np.count_nonzero(flags)) for flags in values_of(engine, bits)]
+                checkpoints.require(count == engine.total(own), "the number of active vertices")
+                limit = condition.limit
+                checkpoints.require(iteration == checkpoints.steps < limit, f"a step below {limit}")
+                checkpoints.require(edges >= 0 <= read and not math.isnan(total), "edges from 0 on")
             counts = None
             if iteration == 0 or checkpoints.restored:
                 engine.superstep("send", active=engine.owned)

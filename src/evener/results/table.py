@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 import numpy as np
 import pyarrow as pa
 
-from evener.errors import ArgumentError, FileError, FormatError, first_clause
-from evener.system.files import NOT_UTF8, atomic_write
+from evener.errors import ArgumentError, FileError
+from evener.graph.formats.file import Source
+from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,8 +133,11 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
             raise FileError(msg)
     else:
         check_suffix(path)
+    if not path.exists():
+        msg = f"cannot read {path}: no such file"
+        raise FileError(msg)
     suffix = path.suffix.lower()
-    try:
+    with Source(path).translate_errors("a table of results"):
         if folder or suffix == ".parquet":
             from pyarrow import parquet
 
@@ -154,18 +158,6 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
         from pyarrow import feather
 
         return feather.read_table(path)
-    except UnicodeEncodeError as error:
-        msg = f"cannot read {path}: {NOT_UTF8}"
-        raise FileError(msg) from error
-    except pa.ArrowInvalid as error:
-        msg = f"expected a table of results ({first_clause(error)})"
-        raise FormatError(msg, path=path) from error
-    except FileNotFoundError as error:
-        msg = f"cannot read {path}: no such file"
-        raise FileError(msg) from error
-    except OSError as error:
-        msg = f"cannot read {path}: {first_clause(error)}"
-        raise FileError(msg) from error
 
 
 def _plain(value: Any) -> Any:

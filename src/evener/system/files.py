@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_UTF8",
+    "TEMPORARY",
     "atomic_write",
     "atomic_write_all",
     "atomic_write_folder",
     "has_utf8_path",
+    "remove_abandoned",
     "remove_temporary_files",
     "require_writable",
     "temporary_folder",
@@ -34,6 +36,9 @@ __all__ = [
 _unfinished: set[Path] = set()
 
 NOT_UTF8 = "its name is not UTF-8; use a UTF-8 name"
+
+# The end of the name of a temporary file, as a regular expression.
+TEMPORARY = r"[0-9a-f]{8}\.tmp"
 
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
 _CURRENT_FOLDER = -100  # AT_FDCWD
@@ -197,7 +202,7 @@ def _temporary(
 
     The path is locked, so that later writes can remove paths of processes that were killed.
     """
-    _remove_abandoned(target)
+    remove_abandoned(target.parent, re.compile(re.escape(f".{target.name[:200]}.") + TEMPORARY))
     temporary, lock = _temporary_name(target), -1
     _unfinished.add(temporary)
     try:
@@ -220,12 +225,11 @@ def _temporary(
             os.close(lock)
 
 
-def _remove_abandoned(target: Path) -> None:
-    """Remove temporary files and folders of `target` whose process was killed: nothing locks them."""
-    name = re.compile(re.escape(f".{target.name[:200]}.") + r"[0-9a-f]{8}\.tmp")
+def remove_abandoned(folder: Path, name: re.Pattern[str]) -> None:
+    """Remove temporary files and folders of these names whose process was killed: nothing locks them."""
     found: list[Path] = []
     with contextlib.suppress(OSError):  # a folder that cannot be listed
-        found = [path for path in target.parent.iterdir() if name.fullmatch(path.name)]
+        found = [path for path in folder.iterdir() if name.fullmatch(path.name)]
     for path in found:
         # A locked path has a writer; another process may remove the path at the same time.
         with contextlib.suppress(OSError), _opened(path) as handle:
@@ -288,7 +292,7 @@ def _sync(path: Path) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
     """Yield the descriptor of a file or folder."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for a writer
     try:
         yield handle
     finally:

@@ -26,6 +26,7 @@ from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
 from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
+from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
@@ -223,14 +224,15 @@ class Pace:
 def _accumulate(
     engine: Engine, checkpoints: Checkpoints, pg: PartitionedGraph, chosen: NDArray[np.int64]
 ) -> tuple[PartitionedArray, int]:
-    state = SearchState(engine, pg.graph.n)
+    state, done, edges = SearchState(engine, pg.graph.n), 0, 0
     pace = Pace(engine, len(chosen))
     on_group = None
     if engine.group is not None:
         on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
-    done, edges = 0, 0
     while done < len(chosen):
-        done, edges = checkpoints.step({"centrality": state.centrality}, done, edges)
+        done, edges = checkpoints.step({"centrality": Bounded(state.centrality, 0, math.inf)}, done, edges)
+        if checkpoints.restored:
+            checkpoints.require(done == checkpoints.steps < len(chosen), f"a step below {len(chosen)}")
         pace.source(done, edges)
         source = int(chosen[done])
         done += 1

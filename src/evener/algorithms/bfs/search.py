@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
-from evener.engine.checkpoints.state import Queue, restore
+from evener.engine.checkpoints.state import Bounded, Queue, VertexNumbers, restore
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 
@@ -79,15 +81,31 @@ class Search:
     def end_step(self, checkpoints: Checkpoints) -> None:
         """Write a checkpoint if one is due, or continue from one."""
         arrays: dict[str, StateArray] = {
-            "distance": self.distance,
-            "parent": self.parent,
+            "distance": Bounded(self.distance, -1, self.graph.n - 1),
+            "parent": VertexNumbers(self.parent),
             "queue": Queue(self.queue, self.length),
         }
         self.level, self.frontier_vertices, self.unexplored, self._explored = checkpoints.step(
             arrays, self.level, self.frontier_vertices, self.unexplored, self._explored
         )
         if checkpoints.restored:
+            self._check(checkpoints)
             self._restore()
+
+    def _check(self, checkpoints: Checkpoints) -> None:
+        """Raise FormatError unless the arrays and numbers of a checkpoint fit together."""
+        engine, level, queued = self.engine, self.level, []
+        same, reached = True, True
+        parts = (self.distance, self.parent, self.queue, self.length)
+        for distance, parent, queue, length in zip(*map(engine.download, parts), strict=True):
+            frontier = np.flatnonzero(distance == level)
+            same &= np.array_equal(frontier, np.sort(queue[: int(length[0])])) and (distance <= level).all()
+            reached &= ((parent == NO_VERTEX) == (distance < 0)).all()
+            queued.append(len(frontier))
+        checkpoints.require(same, f"the vertices of the last level, {level}, in the queue")
+        checkpoints.require(reached, "a parent for each reached vertex")
+        checkpoints.require(self.frontier_vertices == engine.total(queued), "the number of queued vertices")
+        checkpoints.require(self._explored >= 0, "edges from 0 on")
 
     def _restore(self) -> None:
         """Find the visited vertices, the edges out of the frontier, and unexplored edges of each element."""

@@ -26,6 +26,7 @@ from evener.algorithms.pagerank.personalization import as_mapping, jumps_of, tel
 from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
+from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
@@ -55,6 +56,8 @@ weighted_kernels = KernelFile(__package__, "weighted")
 
 # Smallest tolerance of float32 ranks: the L1 change of an iteration, 25 times the error of rounding.
 _FLOAT32_TOL = 5e-7
+# Largest error of the sum of the ranks in a checkpoint.
+_CLOSE = 1e-2
 
 
 @collective()
@@ -260,10 +263,17 @@ def _iterate(
     iteration = 0
     while iteration < max_iter and not error < tolerance:
         iteration, error, first_error, dangling, others = checkpoints.step(
-            {"rank": rank}, iteration, error, first_error, dangling, others
+            {"rank": Bounded(rank, 0, math.inf)}, iteration, error, first_error, dangling, others
         )
         if checkpoints.restored:
-            start = engine.upload([own.astype(np.float64) for own in engine.download(rank)])
+            saved = [own.astype(np.float64) for own in engine.download(rank)]
+            total = sum(engine.gather([own[:k].sum() for own, k in zip(saved, connected, strict=True)]))
+            checkpoints.require(abs(total + number * others - 1) < _CLOSE, "ranks that add up to 1")
+            checkpoints.require(iteration == checkpoints.steps < max_iter, f"a step below {max_iter}")
+            sums = (error, first_error, dangling, others)
+            checkpoints.require(all(one >= 0 for one in sums), "sums of ranks and changes from 0 on")
+            checkpoints.require(dangling < 1 + _CLOSE, "ranks of dangling vertices up to 1")
+            start = engine.upload(saved)
             engine.compute(own_kernels.begin, divisor, blocks, start, rank, contribution)
         iteration += 1
         done = _fraction(iteration, max_iter, error, first_error, tolerance)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import unsigned
-from evener.engine.checkpoints.state import LocalNumbers
+from evener.engine.checkpoints.state import Bounded, LocalNumbers
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 
@@ -103,7 +103,7 @@ class SearchState:
     def end_step(self) -> None:
         """Write a checkpoint if one is due, or continue from one."""
         arrays: dict[str, StateArray] = {
-            distance_name(self.distance.dtype): self.distance,
+            distance_name(self.distance.dtype): Bounded(self.distance, 0, float(self._far)),
             "parent": LocalNumbers(self.parent),
             "pending": self.pending,
         }
@@ -111,6 +111,8 @@ class SearchState:
             arrays, self.budget, self.few, self.explored, self.taken, self.waiting
         )
         if self._checkpoints.restored:
+            numbers = (self.budget, self.explored, self.taken, self.waiting)
+            self._checkpoints.require(min(numbers) >= 0, "numbers of edges and vertices from 0 on")
             self._engine.pull(self.distance)
 
 

@@ -274,7 +274,7 @@ def _search(
     if limit < far:
         largest = far.dtype.type(limit)  # an integer below the limit, or the limit
         forget_beyond(engine, largest, far, state.distance, state.parent)
-    tree = _find_parents(engine, sources, far, state.distance, state.parent, state.queue)
+    tree = _find_parents(engine, checkpoints, sources, far, state.distance, state.parent, state.queue)
     return tree if limit >= far else tree._replace(beyond=0)
 
 
@@ -322,6 +322,7 @@ def _parts_of_sweep(engine: Engine) -> list[PartitionedArray]:
 
 def _find_parents(
     engine: Engine,
+    checkpoints: Checkpoints,
     sources: PartitionedArray,
     far: np.uint32 | np.float64,
     distance: PartitionedArray,
@@ -353,11 +354,13 @@ def _find_parents(
     while left:
         engine.superstep("plateaus")
         engine.pull(rooted)
-        left -= engine.compute(
+        attached = engine.compute(
             tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
             unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue,
             count_next_active=True,
         )  # fmt: skip
+        checkpoints.require(attached, "distances of paths that begin at a source")
+        left -= attached
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
 

@@ -29,6 +29,7 @@ from evener.algorithms.recording import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.algorithms.wcc.group import label_on_group
 from evener.engine.checkpoints.checkpoints import open_checkpoints
+from evener.engine.checkpoints.state import VertexNumbers
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
@@ -128,11 +129,14 @@ def _label(engine: Engine, checkpoints: Checkpoints, graph: Graph) -> Partitione
     """Return the labels. The trees of a placement are of no use to another, so only labels are kept."""
     if checkpoints.active:
         label = engine.owned_array("uint32")
-        checkpoints.step({"label": label})
+        checkpoints.step({"label": VertexNumbers(label)})
         if checkpoints.restored:
+            pairs = zip(engine.download(label), engine.download(engine.vertices), strict=True)
+            smallest = all((own <= vertices[: len(own)]).all() for own, vertices in pairs)
+            checkpoints.require(smallest, "the smallest vertex of a component as its label")
             return label
     label = _join_all(engine, graph)
-    checkpoints.step({"label": label})
+    checkpoints.step({"label": VertexNumbers(label)})
     return label
 
 

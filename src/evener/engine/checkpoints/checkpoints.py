@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.engine.checkpoints.fingerprint import check_fingerprint, fingerprint_of
-from evener.engine.checkpoints.folder import CheckpointFolder, Manifest, Shard, shard_name
+from evener.engine.checkpoints.fingerprint import fingerprint_of
+from evener.engine.checkpoints.folder import CheckpointFolder, shard_name
+from evener.engine.checkpoints.manifest import Manifest, Shard
 from evener.engine.checkpoints.request import Checkpoint
+from evener.engine.checkpoints.saved import check_state, layout_of, open_newest, require
 from evener.engine.checkpoints.shards import ShardWriter
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
-from evener.errors import ArgumentError, EvenerError, FileError, FormatError
+from evener.errors import ArgumentError, EvenerError, FileError
 from evener.graph.checks import type_name
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.blocks import block_bounds
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from numpy.typing import NDArray
-
+    from evener.engine.checkpoints.saved import Saved
     from evener.engine.checkpoints.state import StateArray
     from evener.engine.engine import Engine
     from evener.partition.partitioned import PartitionedGraph
@@ -49,10 +50,13 @@ class Checkpoints:
         Whether checkpoints are requested. A driver then runs its steps one by one, where it can.
     restored : bool
         Whether the last call of `step` filled the arrays with those of a checkpoint.
+    steps : int
+        The steps before the last call of `step`, if `active`; also those of the run that continues.
     """
 
     active = False
     restored = False
+    steps = 0
 
     def step(self, arrays: Mapping[str, StateArray], *scalars: Any) -> tuple[Any, ...]:  # noqa: ARG002 - see below
         """End a step of a loop: write a checkpoint if one is due, or continue from one.
@@ -64,14 +68,26 @@ class Checkpoints:
         arrays : mapping of str to array
             The arrays that the next step needs. The values of owned vertices are kept.
         *scalars
-            The numbers that the next step needs, equal on all ranks; also lists of numbers.
+            The numbers that the next step needs, equal on all ranks; also lists of numbers. A number stays a
+            bool, an integer or a float in all steps.
 
         Returns
         -------
         tuple
             The scalars, or those of the checkpoint from which the run continues.
+
+        Raises
+        ------
+        FormatError
+            If the checkpoint has other arrays or scalars, or a value breaks a rule of its array.
         """
         return scalars
+
+    def require(self, valid: Any, expected: str) -> None:
+        """Raise FormatError unless a rule holds for the values that `step` has restored.
+
+        This is a collective operation; all ranks must call it. A driver calls it if `restored` is true.
+        """
 
     def has(self, name: str) -> bool:  # noqa: ARG002 - see below
         """Return whether the run continues from a checkpoint with an array of this name."""
@@ -113,7 +129,9 @@ def open_checkpoints(
         If the folder has checkpoints and the run does not continue them. If the checkpoints are of another
         graph, algorithm or arguments.
     FileError
-        If the folder cannot be used, or the run is to continue and the folder has no valid checkpoint.
+        If the folder cannot be used, or the run is to continue and the folder has no checkpoint.
+    FormatError
+        If the run is to continue and no checkpoint in the folder is valid.
     """
     if checkpoint is None:
         return Checkpoints()
@@ -125,14 +143,6 @@ def open_checkpoints(
         raise ArgumentError(msg)
     run = fingerprint_of(engine, pg.graph, pg.world, algorithm, arguments)
     return _WrittenCheckpoints(engine, pg, checkpoint, run)
-
-
-class _Saved(NamedTuple):
-    """A generation from which a run continues: its manifest, and the shards that this rank has read."""
-
-    manifest: Manifest
-    vertices: NDArray[np.uint32]
-    arrays: list[NDArray[Any]]
 
 
 class _Writing(NamedTuple):
@@ -155,7 +165,8 @@ class _WrittenCheckpoints(Checkpoints):
         self._world.recovery = ""
         self._checkpoint, self._run = checkpoint, run
         self._folder = CheckpointFolder(checkpoint.folder)
-        self._steps, self._last_step, self._last_time = -1, 0, perf_counter()
+        self._source = checkpoint.folder  # the manifest from which the run has continued
+        self.steps, self._last_step, self._last_time = -1, 0, perf_counter()
         self._writing: _Writing | None = None
         self._committing: Future[None] | None = None
         self._shards = ShardWriter(self._folder, self._world.rank, pg.owned_vertices())
@@ -214,63 +225,35 @@ class _WrittenCheckpoints(Checkpoints):
 
     # ---- continue ---------------------------------------------------------------------------------
 
-    def _open(self, found: list[int]) -> _Saved:
+    def _open(self, found: list[int]) -> Saved:
         """Return the newest valid generation of those found."""
-        for generation in found:
-            try:
-                saved = self._read(generation)
-            except FormatError as error:
-                if self._world.rank == 0:
-                    log.warning("checkpoint %d is not valid and not used: %s", generation, error)
-                continue
-            if self._world.rank == 0:
-                self._folder.keep(generation, saved.manifest)
-                log.info("continuing from checkpoint %d, after %d steps", generation, saved.manifest.step)
-            return saved
-        msg = (
-            f"cannot resume: {self._folder.path} has no valid checkpoint; run without resume=True to begin "
-            "again"
-        )
-        raise FileError(msg)
+        saved = open_newest(self._folder, found, self._world, self._pg.graph.n, self._run)
+        if self._world.rank == 0:
+            self._folder.keep(saved.generation, saved.manifest)
+            step = saved.manifest.step
+            log.info("continuing from checkpoint %d, after %d steps", saved.generation, step)
+        return saved
 
-    def _read(self, generation: int) -> _Saved:
-        world, folder = self._world, self._folder
-
-        def read_manifest() -> Manifest | None:
-            return folder.read_manifest(generation) if world.rank == 0 else None
-
-        manifest: Manifest = world.allgather(on_all_ranks(world, read_manifest))[0]
-        check_fingerprint(manifest.run, self._run, folder.path)
-
-        def read_shards() -> tuple[list[NDArray[Any]], list[list[NDArray[Any]]]]:
-            """Read every k-th shard, for k ranks."""
-            dtypes = [dtype for _, dtype in manifest.arrays]
-            vertices, arrays = [np.empty(0, np.uint32)], [[np.empty(0, dtype) for dtype in dtypes]]
-            for shard in manifest.shards[world.rank :: world.size]:
-                vertices += folder.read(shard.vertices, ["<u4"], shard.owned, shard.vertices_checksum)
-                arrays.append(folder.read(shard.state, dtypes, shard.owned, shard.state_checksum))
-            return vertices, arrays
-
-        vertices, arrays = on_all_ranks(world, read_shards)
-        joined = [np.concatenate(parts) for parts in zip(*arrays, strict=True)]
-        return _Saved(manifest, np.concatenate(vertices), joined)
-
-    def _fill(self, saved: _Saved, arrays: Mapping[str, StateArray]) -> tuple[Any, ...]:
+    def _fill(
+        self, saved: Saved, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
         """Fill arrays with those of a checkpoint, and return its scalars."""
-        pg, manifest = self._pg, saved.manifest
-        if manifest.arrays != _layout(arrays):
-            msg = f"cannot resume: the checkpoints in {self._folder.path} are of another version of Evener"
-            raise ArgumentError(msg)
-        bounds = block_bounds(pg.graph.n, self._world.size)
-        read = BlockExchange(self._world, bounds, saved.vertices)
-        own = BlockExchange(self._world, bounds, np.concatenate(pg.owned_vertices()))
+        check_state(saved, arrays, scalars, self._world, self._pg.graph.n)
+        bounds = block_bounds(self._pg.graph.n, self._world.size)
+        own = BlockExchange(self._world, bounds, np.concatenate(self._pg.owned_vertices()))
         cuts = np.cumsum(self._engine.owned.parts)[:-1]
-        for array, values in zip(arrays.values(), saved.arrays, strict=True):
-            restore(self._engine, array, np.split(own.fetch(read.deliver(values)), cuts))
-        self._engine.recorder.count_earlier(manifest.seconds)
-        self._steps = self._last_step = manifest.step
+        for i, array in enumerate(arrays.values()):
+            read = np.concatenate([np.empty(0, dtype_of(array)), *(values[i] for values in saved.arrays)])
+            restore(self._engine, array, np.split(own.fetch(saved.exchange.deliver(read)), cuts))
+        self._engine.recorder.count_earlier(saved.manifest.seconds)
+        self.steps = self._last_step = saved.manifest.step
         self._last_time = perf_counter()
-        return tuple(manifest.scalars)
+        self._source = saved.path
+        return tuple(saved.manifest.scalars)
+
+    def require(self, valid: Any, expected: str) -> None:
+        """Raise FormatError unless a rule holds for the values that `step` has restored."""
+        on_all_ranks(self._world, lambda: require(valid, expected, self._source))
 
     def has(self, name: str) -> bool:
         """Return whether the run continues from a checkpoint with an array of this name."""
@@ -282,10 +265,10 @@ class _WrittenCheckpoints(Checkpoints):
         """End a step of a loop: write a checkpoint if one is due, or continue from one."""
         if self._saved is not None:
             saved, self._saved, self.restored = self._saved, None, True
-            return self._fill(saved, arrays)
+            return self._fill(saved, arrays, scalars)
         self.restored = False
-        self._steps += 1
-        due = self._checkpoint.is_due(self._steps - self._last_step, perf_counter() - self._last_time)
+        self.steps += 1
+        due = self._checkpoint.is_due(self.steps - self._last_step, perf_counter() - self._last_time)
         facts = self._world.allgather((self._outcome(), due, self._folder.oldest_kept))
         outcomes, due_on, oldest_kept = zip(*facts, strict=True)
         self._finish(outcomes)
@@ -297,7 +280,7 @@ class _WrittenCheckpoints(Checkpoints):
     def _begin(self, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...], oldest_kept: int) -> None:
         """Copy the state, and let a thread write the copy."""
         seconds = self._engine.recorder.seconds
-        manifest = Manifest(self._run, self._steps, seconds, list(scalars), _layout(arrays), [])
+        manifest = Manifest(self._run, self.steps, seconds, list(scalars), layout_of(arrays), [])
         shard: Future[Shard] = Future()
         try:
             copies = [part for array in arrays.values() for part in values_of(self._engine, array)]
@@ -309,7 +292,7 @@ class _WrittenCheckpoints(Checkpoints):
             shard.set_exception(error)
         self._writing = _Writing(self._generation, manifest, shard)
         self._generation += 1
-        self._last_step, self._last_time = self._steps, perf_counter()
+        self._last_step, self._last_time = self.steps, perf_counter()
 
     def _outcome(self) -> Shard | str | None:
         """Return the shard that this rank has written, or its error; None if there is none yet."""
@@ -379,10 +362,6 @@ class _WrittenCheckpoints(Checkpoints):
                 self._finish_commit()
                 if self._folder.oldest_kept:  # only rank 0 keeps generations
                     self._folder.remove_unused(self._generation)
-
-
-def _layout(arrays: Mapping[str, StateArray]) -> list[list[str]]:
-    return [[name, dtype_of(array).str] for name, array in arrays.items()]
 
 
 def _cause(error: BaseException) -> str:

@@ -14,17 +14,18 @@ needs less processor time than a new file.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
+import stat
 import zlib
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.engine.checkpoints.manifest import GENERATION, Manifest
 from evener.errors import FormatError
-from evener.system.files import atomic_write
+from evener.system.files import TEMPORARY, atomic_write, remove_abandoned
 from evener.system.memory import require
 
 if TYPE_CHECKING:
@@ -33,50 +34,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CheckpointFolder", "Manifest", "Shard", "shard_name"]
+__all__ = ["CheckpointFolder", "shard_name"]
 
-_FORMAT, _VERSION = "evener checkpoint", 1
-_NAME = re.compile(r"(?P<generation>\d{8})\.(?:json|\d{5,}\.(?:state|vertices))")
+_NAME = re.compile(rf"{GENERATION}\.(?:json|[0-9]{{5,}}\.(?:state|vertices))")
+_TEMPORARY_MANIFEST = re.compile(rf"\.{GENERATION}\.json\.{TEMPORARY}")
+# Bytes of the largest manifest that is read.
+_MAX_MANIFEST_BYTES = 1 << 28
 # Valid generations that the folder keeps.
 _KEPT = 2
 # Words in a row of the matrix whose sums are a checksum.
 _ROW_WORDS = 512
-
-
-class Shard(NamedTuple):
-    """The files of one rank: their names and checksums, and the number of vertices."""
-
-    state: str
-    state_checksum: int
-    vertices: str
-    vertices_checksum: int
-    owned: int
-
-
-class Manifest(NamedTuple):
-    """The content of a manifest.
-
-    Attributes
-    ----------
-    run : dict
-        The fingerprint of the run.
-    step : int
-        The steps that the run had done.
-    seconds : float
-        The seconds that the run had taken.
-    scalars : list
-    arrays : list of [str, str]
-        The name and the dtype of each array, in the order of a shard.
-    shards : list of Shard
-        The shard of each rank.
-    """
-
-    run: dict[str, Any]
-    step: int
-    seconds: float
-    scalars: list[Any]
-    arrays: list[list[str]]
-    shards: list[Shard]
 
 
 class CheckpointFolder:
@@ -136,6 +103,10 @@ class CheckpointFolder:
 
     # ---- manifests --------------------------------------------------------------------------------
 
+    def manifest_path(self, generation: int) -> Path:
+        """Return the path of the manifest of a generation."""
+        return self.path / _manifest_name(generation)
+
     def read_manifest(self, generation: int) -> Manifest:
         """Return the manifest of a generation.
 
@@ -144,19 +115,25 @@ class CheckpointFolder:
         FormatError
             If the manifest cannot be read, is damaged, or has another version.
         """
-        path = self.path / _manifest_name(generation)
+        path = self.manifest_path(generation)
+        with self._open(path) as stream:
+            content = stream.read(_MAX_MANIFEST_BYTES + 1)
+        if len(content) > _MAX_MANIFEST_BYTES:
+            raise FormatError(f"expected at most {_MAX_MANIFEST_BYTES:,} bytes, found more", path=path)
+        return Manifest.decode(content, path)
+
+    @contextmanager
+    def _open(self, path: Path) -> Iterator[IO[bytes]]:
+        """Open a file of the folder to read it; raise FormatError if this fails."""
         try:
-            content = path.read_bytes()
+            # A pipe would wait for a writer, and a link may lead to any file.
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(handle, "rb") as stream:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise FormatError("expected a regular file, found another kind", path=path)
+                yield stream
         except OSError as error:
             raise FormatError(f"cannot be read: {(error.strerror or '').lower()}", path=path) from error
-        text, end = content[:-9], content[-9:]
-        if end != _end_of(text):
-            raise FormatError("the manifest is damaged: its checksum does not match", path=path)
-        fields = json.loads(text)
-        if (fields.pop("format"), fields.pop("version")) != (_FORMAT, _VERSION):
-            raise FormatError(f"expected version {_VERSION} of the format, found another", path=path)
-        manifest = Manifest(**fields)
-        return manifest._replace(shards=[Shard(*shard) for shard in manifest.shards])
 
     def commit(self, generation: int, manifest: Manifest) -> None:
         """Make a generation valid, and remove manifests that are not kept and unused files of earlier runs.
@@ -166,10 +143,8 @@ class CheckpointFolder:
         FileError
             If the manifest cannot be written. Then no file is removed.
         """
-        fields = {"format": _FORMAT, "version": _VERSION, **manifest._asdict()}
-        text = json.dumps(fields, default=lambda number: number.item()).encode()
-        with atomic_write(self.path / _manifest_name(generation)) as temporary:
-            temporary.write_bytes(text + _end_of(text))
+        with atomic_write(self.manifest_path(generation)) as temporary:
+            temporary.write_bytes(manifest.encode())
         self.keep(generation, manifest)
         self.remove_unused(self.first)
 
@@ -180,12 +155,16 @@ class CheckpointFolder:
         self.oldest_kept = self._kept[0][0] if len(self._kept) == _KEPT else 0
 
     def remove_unused(self, before: int) -> None:
-        """Remove manifests, and other files of generations before `before`, unless they are kept."""
+        """Remove manifests, and other files of generations before `before`, unless they are kept.
+
+        Also remove the temporary files of killed runs.
+        """
         # Manifests first, so that no manifest names a file that was removed.
         for name in sorted(self._names(), key=lambda name: not name.endswith(".json")):
             kept = any(name in names for _, names in self._kept)
             if not kept and (name.endswith(".json") or _generation(name) < before):
                 self.remove(name)
+        remove_abandoned(self.path, _TEMPORARY_MANIFEST)
 
     def remove(self, name: str) -> None:
         """Remove a file; ignore errors."""
@@ -208,9 +187,8 @@ class CheckpointFolder:
         try:
             if over is not None:
                 (self.path / over).rename(path)
-            with path.open("wb" if over is None else "r+b") as stream:
-                for array in arrays:
-                    stream.write(array.view(np.uint8).data)
+            with open(path, "wb" if over is None else "r+b", opener=_open_no_link) as stream:
+                stream.writelines(array.view(np.uint8).data for array in arrays)
                 stream.truncate()
                 os.fsync(stream.fileno())
         except OSError:
@@ -227,15 +205,16 @@ class CheckpointFolder:
             If the file is missing, has another length, or another checksum.
         """
         path, sizes = self.path / name, [np.dtype(dtype).itemsize * length for dtype in dtypes]
-        try:
-            found = path.stat().st_size
+        with self._open(path) as stream:
+            found = os.fstat(stream.fileno()).st_size
             if found != sum(sizes):
                 raise FormatError(f"expected {sum(sizes):,} bytes, found {found:,}", path=path)
             require(found, f"reading {path}")
-            content = np.fromfile(path, np.uint8)
-        except OSError as error:
-            raise FormatError(f"cannot be read: {(error.strerror or '').lower()}", path=path) from error
-        parts = np.split(content, np.cumsum(sizes)[:-1])
+            content = np.fromfile(stream, np.uint8)
+        if len(content) != found:
+            raise FormatError(f"expected {found:,} bytes, found {len(content):,}", path=path)
+        ends = np.cumsum(sizes, dtype=np.int64).tolist()
+        parts = [content[end - size : end] for end, size in zip(ends, sizes, strict=True)]
         if _checksum(parts) != checksum:
             raise FormatError("the file is damaged: its checksum does not match", path=path)
         return [part.view(dtype) for part, dtype in zip(parts, dtypes, strict=True)]
@@ -251,7 +230,12 @@ def _manifest_name(generation: int) -> str:
 
 
 def _generation(name: str) -> int:
-    return int(name[:8])
+    return int(name.partition(".")[0])
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    """Open a file to write it, but not the file that a link of this name leads to."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _checksum(arrays: Sequence[NDArray[Any]]) -> int:
@@ -271,8 +255,3 @@ def _checksum(arrays: Sequence[NDArray[Any]]) -> int:
                 columns += matrix.sum(axis=0)
                 checksum = zlib.crc32(matrix.sum(axis=1).data, checksum)
     return zlib.crc32(rest.data, zlib.crc32(columns.data, checksum))
-
-
-def _end_of(text: bytes) -> bytes:
-    """Return the last line of a manifest: the CRC-32 of the text before it."""
-    return f"\n{zlib.crc32(text):08x}".encode()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.engine.checkpoints.folder import Shard, shard_name
+from evener.engine.checkpoints.folder import shard_name
+from evener.engine.checkpoints.manifest import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,17 +6,43 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evener.errors import FormatError
 from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from evener.engine.array import PartitionedArray
     from evener.engine.engine import Engine
 
-__all__ = ["LocalNumbers", "Queue", "StateArray", "dtype_of", "restore", "values_of"]
+__all__ = [
+    "Bounded",
+    "LocalNumbers",
+    "Queue",
+    "StateArray",
+    "VertexNumbers",
+    "dtype_of",
+    "require_valid",
+    "restore",
+    "values_of",
+]
+
+
+class Bounded(NamedTuple):
+    """An array whose values are from `lowest` to `highest`, and not NaN."""
+
+    array: PartitionedArray
+    lowest: float
+    highest: float
+
+
+class VertexNumbers(NamedTuple):
+    """An array whose values are the graph's numbers of vertices, or `NO_VERTEX`."""
+
+    array: PartitionedArray
 
 
 class LocalNumbers(NamedTuple):
@@ -34,14 +60,39 @@ class Queue(NamedTuple):
 
 if TYPE_CHECKING:
     # An array or a bitmap of the engine, of which the values of owned vertices are kept.
-    StateArray = PartitionedArray | LocalNumbers | Queue
+    StateArray = PartitionedArray | Bounded | VertexNumbers | LocalNumbers | Queue
 
 
 def dtype_of(array: StateArray) -> np.dtype[Any]:
     """Return the type of the values that `values_of` returns."""
     if isinstance(array, LocalNumbers | Queue):
         return np.dtype(np.uint32)
+    if isinstance(array, Bounded | VertexNumbers):
+        return array.array.dtype
     return np.dtype(bool) if array.bits else array.dtype
+
+
+def require_valid(array: StateArray, values: NDArray[Any], n: int, *, name: str, path: Path) -> None:
+    """Check values that `values_of` may return, before a kernel uses them.
+
+    Raises
+    ------
+    FormatError
+        If a value breaks the rule of its array, in a graph of `n` vertices. The message names the array.
+    """
+    if isinstance(array, Bounded):
+        lowest, highest = array.lowest, array.highest
+        valid = (values >= lowest) & (values <= highest)
+        expected = f"numbers from {lowest} to {highest}"
+    elif isinstance(array, VertexNumbers | LocalNumbers | Queue):
+        valid, expected = (values < n) | (values == NO_VERTEX), f"vertex numbers below {n}"
+    elif array.bits:
+        valid, expected = values.view(np.uint8) <= 1, "bytes 0 or 1"
+    else:
+        return
+    if not valid.all():
+        found = values.view(np.uint8)[np.argmin(valid)] if values.dtype == bool else values[np.argmin(valid)]
+        raise FormatError(f"expected {expected} in {name!r}, found {found}", path=path)
 
 
 def values_of(engine: Engine, array: StateArray) -> list[NDArray[Any]]:
@@ -57,6 +108,8 @@ def values_of(engine: Engine, array: StateArray) -> list[NDArray[Any]]:
         lengths = [int(own[0]) for own in engine.download(array.length)]
         queues = engine.download(array.array.first(lengths))
         return [_positions(own, owned) for own, owned in zip(queues, engine.owned, strict=True)]
+    if isinstance(array, Bounded | VertexNumbers):
+        return values_of(engine, array.array)
     if array.bits:
         words = zip(engine.download(array), engine.owned, strict=True)
         return [_unpack(own, owned) for own, owned in words]
@@ -72,6 +125,8 @@ def restore(engine: Engine, array: StateArray, values: Sequence[NDArray[Any]]) -
         queues = [_in_order(own) for own in values]
         engine.write(array.array, queues)
         engine.write(array.length, [np.array([len(own)], np.uint64) for own in queues])
+    elif isinstance(array, Bounded | VertexNumbers):
+        restore(engine, array.array, values)
     elif array.bits:
         pairs = zip(values, array.parts, strict=True)
         engine.write(array, [_pack(own, len(words)) for own, words in pairs])

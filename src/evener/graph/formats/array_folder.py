@@ -21,6 +21,7 @@ from evener.errors import FormatError
 from evener.graph.formats import validated
 from evener.graph.formats.npy import Header, read_header, write_array
 from evener.system import memory
+from evener.system.manifest import parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -151,13 +152,10 @@ def _read_manifest(handle: IO[bytes], file: Path, layout: FolderFormat) -> dict[
         raise FormatError(
             f"expected a manifest of at most {_MAX_MANIFEST_BYTES} bytes, found more", path=file
         )
-    try:
-        manifest = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"expected a manifest in JSON: {error}", path=file) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != layout.kind:
+    manifest = parse_manifest(text, file)
+    if manifest.get("format") != layout.kind:
         raise FormatError(f"expected a manifest with format {layout.kind!r}", path=file)
-    if manifest.get("version") != layout.version:
+    if [type(manifest.get("version")), manifest.get("version")] != [int, layout.version]:
         found = manifest.get("version")
         msg = (
             f"expected format version {layout.version}, found {found!r}; read it with another Evener version"

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import check_csr
@@ -41,6 +44,7 @@ from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -53,6 +57,8 @@ __all__ = ["FORMAT", "MappedContainer", "check", "digest_of", "is_plain_containe
 # The permitted dtypes, or kinds of dtypes, of each array.
 _ARRAYS = {"offsets": ("<u8",), "targets": ("<u4",), "weights": "iuf", "ids": "iU"}
 _REQUIRED = ("offsets", "targets")
+# Unicode has fewer characters, and those from the first number to the second are no characters.
+_CHARACTERS, _SURROGATES, _AFTER_SURROGATES = 0x110000, 0xD800, 0xE000
 
 
 class MappedContainer(NamedTuple):
@@ -80,7 +86,7 @@ def read_heading(source: Source, /) -> Heading:
     if source.path.name == MANIFEST:
         source = Source(source.path.parent)
     source.check(folder=True)
-    with source.translate_errors():
+    with source.translate_errors(), _format_errors(source.path):
         return Heading.of(_map_container(source.path).graph)
 
 
@@ -124,10 +130,19 @@ def open_container(source: Source) -> MappedContainer:
     """Return the container in a folder, validated."""
     source.check(folder=True)
     path = source.path
-    with source.translate_errors():
+    with source.translate_errors(), _format_errors(path):
         container = _map_container(path)
         container.folder.validate(path, lambda: check(container, path))
     return container
+
+
+@contextmanager
+def _format_errors(path: Path) -> Iterator[None]:
+    """Convert an error of a graph's arrays to an error of the file that contains them."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise FormatError(str(error), path=path) from error
 
 
 def check(container: MappedContainer, path: Path) -> None:
@@ -141,10 +156,13 @@ def check(container: MappedContainer, path: Path) -> None:
     graph = container.graph
     check_sums(container.folder, path, _LAYOUT)
     ids = graph.ids if graph.has_custom_ids else None
-    try:
+    if ids is not None and ids.dtype.kind == "U":
+        characters = ids.view(np.uint32)
+        valid = (characters < _SURROGATES) | ((characters >= _AFTER_SURROGATES) & (characters < _CHARACTERS))
+        if not valid.all():
+            raise FormatError("expected Unicode characters in ids, found another number", path=path)
+    with _format_errors(path):
         check_csr(graph.offsets, graph.targets, weights=graph.weights, ids=ids)
-    except ArgumentError as error:
-        raise FormatError(str(error), path=path) from error
     if not graph.directed:
         check_symmetric(graph, path)
 
@@ -169,6 +187,12 @@ def _dtypes_of(manifest: dict[str, Any], file: Path) -> dict[str, Any]:
         cause = f"found {unknown!r}" if unknown is not None else f"{missing!r} is missing"
         msg = f"expected the arrays offsets and targets, and optionally weights and ids, but {cause}"
         raise FormatError(msg, path=file)
+    for name in _ARRAYS.keys() - arrays.keys():
+        if (file.parent / f"{name}.npy").exists():
+            msg = (
+                f"expected {name!r} in 'arrays', because the folder has {name}.npy; copy the container again"
+            )
+            raise FormatError(msg, path=file)
     return _ARRAYS
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ PART_BYTES = 1 << 24
 
 # Content of more bytes than this may not expand by more than a factor: no graph repeats itself so often.
 _FREE_BYTES, _MAX_EXPANSION = 1 << 27, 500
+# No compressor makes content smaller than this.
+_MAX_RATIO = 1 << 17
 
 # Bytes of memory per byte of text, until the next check: the line "1" becomes an integer of 8 bytes.
 _EXPANSION = 8
@@ -181,17 +185,23 @@ class Source:
         except EvenerError:
             raise
         except MemoryError as error:
+            # Arrow says "malloc of size 1152921504606847040 failed" if damaged content states a size.
+            size = re.search(r"size (\d+)", str(error))
+            if size and int(size[1]) > _MAX_RATIO * self.size:
+                msg = f"expected {content}, but it is damaged: it states {size[1]} bytes; download it again"
+                raise FormatError(msg, path=self.path) from error
             raise memory.shortage_error(f"reading {self.path}", needed=self.size) from error
         except UnicodeEncodeError as error:
             if has_utf8_path(self.path):
                 raise
             raise FileError(f"cannot read {self.path}: {NOT_UTF8}") from error
         except Exception as error:
-            if isinstance(error, OSError) and error.errno is not None:
+            # A seek to a place that damaged content names fails with EINVAL.
+            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise FileError(f"cannot read {self.path}: {_cause(error)}") from error
             if not isinstance(error, _decoder_errors()):
                 raise
-            cause = first_clause(error)
+            cause = _cause(error) if isinstance(error, OSError) and error.errno else first_clause(error)
             if isinstance(error, OSError) and self.compression is not None:
                 msg = f"the {self.compression} data is damaged or truncated ({cause}); download it again"
             else:

@@ -83,6 +83,8 @@ def read_header(file: IO[bytes], *, name: str, size: int, path: Path) -> Header:
     if dtype.hasobject:
         msg = f"expected numbers in array {name}, found Python objects (a pickle), which are never loaded"
         raise FormatError(msg, path=path)
+    if dtype.itemsize == 0:
+        raise FormatError(f"expected values in array {name}, found {dtype.str} of no bytes", path=path)
     start = file.tell()
     expected = math.prod(shape) * dtype.itemsize
     if any(length < 0 for length in shape) or start + expected != size or (fortran and len(shape) > 1):

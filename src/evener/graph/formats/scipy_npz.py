@@ -9,6 +9,7 @@ arrays itself: it checks all headers first, loads no pickles, and checks the row
 
 from __future__ import annotations
 
+import struct
 import zipfile
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from evener.errors import FormatError
+from evener.errors import EvenerError, FormatError, first_clause
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import Edges, build_graph
 from evener.graph.formats.npy import Header, read_header
@@ -42,11 +43,21 @@ _ARRAYS = {
     "coo": ("row", "col", "data"),
 }
 # Kinds of dtypes of each array.
-_KINDS = {"shape": "iu", "indptr": "iu", "indices": "iu", "row": "iu", "col": "iu", "data": "iufb"}
+_KINDS = {
+    "format": "SU",
+    "shape": "iu",
+    "indptr": "iu",
+    "indices": "iu",
+    "row": "iu",
+    "col": "iu",
+    "data": "iufb",
+}
 # Name of an array in an archive whose entries that repeat are parallel edges.
 _PARALLEL = "parallel_edges"
 # The arrays are copied to other types.
 _COPIES = 2
+# Errors of zipfile for an unknown compression, a password, and numbers that cannot be right.
+_DAMAGED = (NotImplementedError, RuntimeError, ValueError, OverflowError, struct.error, KeyError, IndexError)
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -111,19 +122,24 @@ def _read_arrays(source: Source) -> tuple[str, dict[str, NDArray[Any]]]:
     try:
         with source.translate_errors("a .npz archive"), zipfile.ZipFile(path) as archive:
             members = {i.filename.removesuffix(".npy"): i for i in archive.infolist()}
+            if len(members) < len(archive.infolist()):
+                raise FormatError("expected each array once, found two arrays of one name", path=path)
             memory.require(_COPIES * sum(i.file_size for i in members.values()), f"the matrix {path}")
             for name, member in members.items():
                 with archive.open(member) as file:
                     _read_header(file, name, member, path)
             layout = ""
             if "format" in members:
-                first = _read_array(archive, "format", members["format"], path).ravel()[:1].astype(np.str_)
-                layout = "".join(first.tolist())
+                first = _read_array(archive, "format", members["format"], path).ravel()[:1]
+                layout = "".join(first.astype(np.str_).tolist())
             _check_layout(layout, set(members), path)
             names = {"shape", *_ARRAYS[layout], _PARALLEL} & set(members)
             return layout, {name: _read_array(archive, name, members[name], path) for name in names}
-    except (NotImplementedError, RuntimeError) as error:  # an unknown compression, or a password
-        msg = f"expected a .npz archive that is not encrypted ({error}); save it again"
+    except EvenerError:
+        raise
+    except _DAMAGED as error:
+        cause = first_clause(error)
+        msg = f"expected a .npz archive, neither encrypted nor damaged ({cause}); download or save it again"
         raise FormatError(msg, path=path) from error
 
 
@@ -131,9 +147,9 @@ def _read_header(file: IO[bytes], name: str, member: zipfile.ZipInfo, path: Path
     """Return the header of one array, checked."""
     header = read_header(file, name=name, size=member.file_size, path=path)
     if header.dtype.kind not in _KINDS.get(name, header.dtype.kind):
-        kind = "numbers as weights" if name == "data" else f"integers in {name}"
+        kind = {"data": "numbers as weights", "format": "a text in format"}.get(name, f"integers in {name}")
         raise FormatError(f"expected {kind}, found {header.dtype}", path=path)
-    if name in _KINDS and len(header.shape) != 1:
+    if name in _KINDS and name != "format" and len(header.shape) != 1:
         raise FormatError(f"expected {name} of one dimension, found shape {header.shape}", path=path)
     return header
 
@@ -143,6 +159,9 @@ def _read_array(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo, pa
     with archive.open(member) as file:
         header = _read_header(file, name, member, path)
         content = file.read(member.file_size - header.start)
+    if len(content) != member.file_size - header.start:
+        msg = f"expected {member.file_size:,} bytes of {name}, found fewer; download the file again"
+        raise FormatError(msg, path=path)
     return np.frombuffer(content, header.dtype).reshape(header.shape)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["fingerprint", "is_validated", "mark_validated", "validate"]
 
 # Version of the rules in `container.check`.
-_RULES = 1
+_RULES = 2
 # Entries in the cache; above this number, the older half is deleted.
 _MAX_ENTRIES = 4096
 

@@ -18,19 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, opened
+from evener.algorithms.arguments import check_signed_weights, ensure_placed, graph_of, opened
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
-from evener.programs.arguments import first_values, stop_condition
+from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
 from evener.programs.columns import message_columns
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
     iterate_kernel,
+    settled,
 )
 from evener.programs.gimv_fields import run_fields
 from evener.programs.mapreduce.compilation import Signature, check_operators
@@ -237,18 +238,20 @@ def _run_numbers(
     if per_edge and weights_are_real(source) and not real:
         msg = "v0=: expected floating-point numbers, as the weights are that combine2 uses; found integers"
         raise ArgumentError(msg)
+    if per_edge and not real:
+        check_signed_weights(source, UNSIGNED_WEIGHTS)
     negative = bool(first.min(initial=0) < 0)
     number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
     if engine == "mapreduce":
-        check_operators(operators, real=real)
+        operators, _ = settled(operators, lambda own: check_operators(own, real=real))
         return run_two_stages(
             graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
             condition=condition, progress=progress, **placement,
         )  # fmt: skip
-    kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
+    operators, kernel = settled(operators, lambda own: iterate_kernel(own, real=real, per_edge=per_edge))
     pg = ensure_placed(graph, spec, **placement)
-    agreed = ([one.key for one in operators], condition, unit, str(first.dtype))
+    agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
     check_ranks("gimv", pg, agreed)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)

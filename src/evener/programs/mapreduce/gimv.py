@@ -110,7 +110,7 @@ def run_two_stages(
         graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
     )
     types = [str(values.dtype) for values in first.values()]
-    check_ranks("gimv", pg, ([one.key for one in operators], condition, identity, types, "mapreduce"))
+    check_ranks("gimv", pg, ([one.meaning for one in operators], condition, identity, types, "mapreduce"))
     stages = Stages(pg, "gimv", progress)
     steps: TwoStages
     if pg.elements[0].kind == "cuda":

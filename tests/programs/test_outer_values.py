@@ -16,11 +16,12 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, types
 from numba.core import event
 
 import evener as ev
 from evener.programs import compilation, kernel_cache
+from evener.programs.compilation import settled
 from evener.programs.operators import read_operator
 from evener.testing.ranks import run_ranks
 
@@ -206,6 +207,19 @@ def test_compiled_code_gives_the_results_of_python():
     calls = ", ".join(f"float(f{i}({arguments}))" for i, (_, arguments) in enumerate(compiled))
     exec(f"def run():\n    return [{calls}]", scope)
     assert dict(zip(names, njit(scope["run"])(), strict=True)) == dict(zip(names, expected, strict=True))
+
+
+def test_code_that_needs_constants():
+    """If code does not compile with arguments, all numbers become constants."""
+
+    def settled_operator(name):
+        operator = read_operator("combine2", function_of(NUMBERS[name], 2), ())
+        return operator, *settled(operator, lambda own: own.returned((types.int64, types.float64), {}))
+
+    given, operator, returned = settled_operator("place in a tuple of types")
+    assert (operator, returned) == (given.fixed, types.float64)
+    given, operator, returned = settled_operator("int")
+    assert operator is given
 
 
 PAIR = ev.Graph.from_edges([0, 1], [1, 0])

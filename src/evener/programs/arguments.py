@@ -24,7 +24,7 @@ __all__ = [
     "stop_condition",
 ]
 
-# What to do about an unsigned weight of 2^63 or more.
+# The advice for an unsigned weight of 2^63 or more.
 UNSIGNED_WEIGHTS = "functions see integers below 2^63; use floating-point weights"
 
 

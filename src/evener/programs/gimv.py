@@ -166,8 +166,9 @@ def gimv(
     Notes
     -----
     Operators see float64, or int64 if `v0` has integers. If `combine2` uses floating-point weights, `v0` must
-    have floating-point numbers too. Arithmetic follows NumPy: a division by zero is infinite, and integers
-    wrap around. The order in which messages are combined is not defined.
+    have floating-point numbers too. Arithmetic follows NumPy: a division of floating-point numbers by zero is
+    infinite, and integers wrap around. On CPUs, a division of integers by zero is an error, as in Python. The
+    order in which messages are combined is not defined.
 
     With fields, operators see each field as float64 or int64, and `m` as the weights are. `initial` is a
     tuple, `total` is the sum over all fields, and changes are those of floating-point fields.

@@ -64,7 +64,7 @@ _NUMBERS = (
     np.uint64, np.float32, np.float64,
 )  # fmt: skip
 _INT64 = np.iinfo(np.int64)
-# What a class of `namedtuple` and of `typing.NamedTuple` has, apart from its fields.
+# The attributes of a class of `namedtuple` or of `typing.NamedTuple`, apart from its fields.
 _OF_NAMED_TUPLES = {
     *vars(namedtuple("_Empty", ())),
     *("__annotations__", "__orig_bases__", "__annotate__", "__annotate_func__", "__annotations_cache__"),

@@ -12,7 +12,7 @@ import evener as ev
 from evener.algorithms import registry
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
-from evener.programs import vertex_run
+from evener.programs import vertex_compilation, vertex_run
 from evener.programs.columns import FILE as COLUMNS
 from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT
 from evener.programs.vertex_tuples_gpu import TUPLES
@@ -87,13 +87,12 @@ class CompiledError(Exception):
     """Raised instead of a run."""
 
 
-def kernel_of(monkeypatch, run):
-    """Return the kernel and the shape of a program without running it."""
+def step_of(monkeypatch, run):
+    """Return the kernels for GPUs and the shape of a program without running it."""
     found = []
-    build = vertex_run.step_kernel
 
     def step_kernel(functions, shape):
-        found.append((build(functions, shape), shape))
+        found.append((vertex_compilation.gpu_step(functions, shape), shape))
         raise CompiledError
 
     monkeypatch.setattr(vertex_run, "step_kernel", step_kernel)
@@ -107,13 +106,13 @@ def kernel_of(monkeypatch, run):
 )
 def test_programs_link_into_their_kernels(monkeypatch, name, arch):
     """The linker inlines the functions of a program, and each kernel can be loaded by its name."""
-    kernel, shape = kernel_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
+    step, shape = step_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
     wide = "double" if shape.message.kinds == "f" else "i64"
     expected = [gather, APPLY, *[COLUMNS] * (gather == COMBINE and wide == "double")]
     if not shape.message.single:
         expected = [TUPLES]
-    files = kernel.cuda.files
+    files = step.files
     assert [file.file for file in files] == expected
     bound = {"Message": "float" if shape.per_edge else wide, "Wide": wide, "Weight": "u8"}
     for file in files:

@@ -117,12 +117,15 @@ def test_an_exception_while_a_kernel_runs():
         ev.mapreduce(path, lambda source, target: (target, (1, 2)[source]), combine=max)
 
 
-def test_constants_of_an_operator_are_part_of_its_key():
+def test_numbers_of_an_operator_are_arguments():
+    """Another number has the same code; another type has other code."""
+
     def scaled(factor):
         return read_operator("combine2", lambda m, v: factor * v, ())
 
-    assert scaled(2).key == scaled(2).key
-    assert len({scaled(2).key, scaled(2.0).key, scaled(3).key}) == 3
+    assert len({scaled(2).meaning, scaled(2.0).meaning, scaled(3).meaning}) == 3
+    assert scaled(2).key == scaled(3).key != scaled(2.0).key
+    assert scaled(2).fixed.key != scaled(3).fixed.key
 
 
 def test_reads():

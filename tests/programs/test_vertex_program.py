@@ -33,6 +33,30 @@ def test_every_parameter():
     vertex_cases.check_every_parameter(SPLITS)
 
 
+# Names of modules, of functions, of methods of tuples, and of variables of generated code.
+NAMES = [
+    *("random", "time", "print", "open", "input", "state", "message", "weight", "old", "new", "n", "degree"),
+    *("iteration", "total", "np", "State", "fields", "v", "send", "combine", "apply", "aggregate", "numbers"),
+    *("function", "count", "index", "self", "values", "initial", "own_0", "free_000", "floats", "x_0"),
+]
+
+
+def test_fields_of_any_name():
+    """The same program with other names of fields."""
+    source = (
+        f"VertexProgram(state=dict.fromkeys({NAMES}, start), "
+        f"send=lambda state, weight: {' + '.join(f'state.{name}' for name in NAMES)}, combine=max, "
+        f"apply=lambda state, message: (({', '.join(f'state.{name} + message' for name in NAMES)},), False))"
+    )
+    found = ev.vertex_program(
+        ev.Graph.from_edges([0], [1]), eval(source, {**vars(ev), "start": [2, 3]}), until=1
+    )
+    # The message of vertex 0 is the sum of its fields. Vertex 1 sends nothing.
+    assert found[NAMES[0]].tolist()[1] == 3 + 2 * len(NAMES)
+    for name in NAMES:
+        assert found[name].tolist()[1] == 3 + 2 * len(NAMES), name
+
+
 @pytest.fixture(scope="module")
 def pair():
     return ev.Graph.from_edges([0], [1])

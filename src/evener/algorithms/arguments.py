@@ -23,7 +23,7 @@ from evener.system.memory import parse_bytes
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
 
 __all__ = [
+    "check_signed_weights",
     "check_weights",
     "ensure_placed",
     "given_share",
@@ -247,10 +248,35 @@ def check_weights(graph: Graph, need: str, *, finite: bool = False) -> float:
     if isinstance(graph, DistributedGraph):
         msg = f"an edge weighs {lightest if not lightest >= 0 else heaviest}; {need}"
         raise ArgumentError(msg)
+    _raise_weight(graph, lambda weights: ~(weights >= 0) | (finite & np.isinf(weights)), need)
+    return heaviest
+
+
+def check_signed_weights(graph: Graph, need: str) -> None:
+    """Raise an error for a weight that is negative as a signed integer of 64 bits.
+
+    Raises
+    ------
+    ArgumentError
+        If an unsigned weight is 2^63 or more. The message names an edge and ends with `need`.
+    """
+    if graph.weight_dtype != np.uint64 or graph.weight_range[1] < 2.0**63:
+        return
+    if isinstance(graph, DistributedGraph):
+        msg = f"an edge weighs about {graph.weight_range[1]:g}; {need}"
+        raise ArgumentError(msg)
+    _raise_weight(graph, lambda weights: weights > np.uint64(np.iinfo(np.int64).max), need)
+
+
+def _raise_weight(graph: Graph, is_wrong: Callable[[NDArray[Any]], NDArray[np.bool_]], need: str) -> None:
+    """Raise an error that names the first edge with a wrong weight; return if there is none."""
     turned = "out" not in graph.stored_directions
     rows = graph.reverse if turned else graph
     weights = cast("NDArray[Any]", rows.weights)
-    e = int(np.argmin((weights >= 0) & ~(finite & np.isinf(weights))))
+    wrong = is_wrong(weights)
+    e = int(np.argmax(wrong))
+    if not wrong[e]:
+        return
     ends = int(np.searchsorted(rows.offsets, e, side="right")) - 1, int(rows.targets[e])
     tail, head = reversed(ends) if turned else ends
     msg = f"the edge from {graph.ids[tail]} to {graph.ids[head]} weighs {weights[e]}; {need}"

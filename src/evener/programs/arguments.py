@@ -15,7 +15,18 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["Condition", "first_values", "fixed_iterations", "relative_change", "stop_condition"]
+__all__ = [
+    "UNSIGNED_WEIGHTS",
+    "Condition",
+    "check_signed",
+    "first_values",
+    "fixed_iterations",
+    "relative_change",
+    "stop_condition",
+]
+
+# The advice for an unsigned weight of 2^63 or more.
+UNSIGNED_WEIGHTS = "functions see integers below 2^63; use floating-point weights"
 
 
 class Condition(NamedTuple):
@@ -130,6 +141,22 @@ def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Cond
     raise ArgumentError(msg)
 
 
+def check_signed(values: NDArray[Any], graph: Graph, name: str) -> None:
+    """Raise an error for a value of a vertex that is negative as a signed integer of 64 bits.
+
+    Raises
+    ------
+    ArgumentError
+        If an unsigned integer is 2^63 or more. The message names the first vertex.
+    """
+    if values.dtype.kind != "u" or values.max(initial=0) <= np.iinfo(np.int64).max:
+        return
+    first = int(np.argmax(values > np.uint64(np.iinfo(np.int64).max)))
+    where = f" for vertex {graph.ids_of(np.array([first]))[0]}" if values.shape else ""
+    msg = f"{name}: expected integers below 2^63, found {values.flat[first]}{where}"
+    raise ArgumentError(msg)
+
+
 def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]:
     """Return the first value of each vertex: float32, float64 or int64.
 
@@ -154,9 +181,7 @@ def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]
         msg = f"{name}: expected numbers, found NaN for vertex {vertex}"
         raise ArgumentError(msg)
     if values.dtype.kind != "f":
-        if values.dtype == np.uint64 and values.max(initial=0) > np.iinfo(np.int64).max:
-            msg = f"{name}: expected integers below 2^63, found {values.max()}"
-            raise ArgumentError(msg)
+        check_signed(values, graph, name)
         values = values.astype(np.int64)
     native = values.dtype.newbyteorder("=")
     return np.broadcast_to(values.astype(native, copy=False), (graph.n,))

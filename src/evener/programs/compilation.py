@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -11,27 +12,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numba import types
 
+from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel, LinkedFunction
 from evener.programs import kernels_gpu
 from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
+from evener.programs.operators import Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evener.programs.operators import Operator
+    from collections.abc import Callable, Iterable, Sequence
 
     T = TypeVar("T")
+    Given = TypeVar("Given")
 
 __all__ = [
     "MESSAGE_PARAMETERS",
     "VALUE_PARAMETERS",
     "Operators",
+    "adapted_operators",
     "check_types",
+    "digest",
     "iterate_kernel",
     "kernel_of",
     "lock",
+    "numbers_of",
+    "settled",
     "source_key",
 ]
 
@@ -43,6 +49,8 @@ _PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAME
 # Ranks of a test are threads, which compile the same operators at the same time.
 lock = RLock()
 _kernels: dict[str, Any] = {}
+# Files whose code is part of every operator.
+_OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_names.py", "outer_values.py")
 # Kernels kept in memory.
 _MAX_KERNELS = 64
 
@@ -64,7 +72,7 @@ class Operators(NamedTuple):
             operator: Operator = getattr(self, name)
             parameters = (wide, wide, *(types[parameter] for parameter in extra))
             returns = "int64" if name == "until" else wide
-            python = operator.adapter(extra)
+            python = operator.fixed.adapter(extra)
             found.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
         return tuple(found)
 
@@ -88,10 +96,74 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
     ArgumentError
         If an operator cannot be compiled or does not return a number.
     """
-    names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    text = "\n".join([source_key("kernels_cpu.py", "operators.py"), f"{real} {per_edge} {WORKERS}", *names])
-    key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    return kernel_of(key, lambda cache: _build(operators, key, cache, real=real, per_edge=per_edge))
+    variant = f"{real} {per_edge} {WORKERS}"
+    key = digest(source_key("kernels_cpu.py"), variant, *(one.code for one in operators))
+    iterate = kernel_of(key, lambda cache: _build(operators, cache, real=real, per_edge=per_edge))
+    numbers = numbers_of(operators)
+
+    def on_cpu(_element: Any, _columns: Any, _owned: int, *args: Any) -> Any:
+        return iterate(numbers, *args)
+
+    @lru_cache(maxsize=1)
+    def gpu_kernels() -> Callable[..., Any]:
+        gpu_key = digest(key, *(one.meaning for one in operators))
+        return kernels_gpu.make_iterate(operators.linked(real=real), gpu_key, per_edge=per_edge)
+
+    return Kernel(cpu=on_cpu, cuda=lambda *args: gpu_kernels()(*args), name="gimv")
+
+
+def settled(given: Given, check: Callable[[Given], T]) -> tuple[Given, T]:
+    """Return operators that compile, and the result of a check that compiles them.
+
+    Some code needs a number as a constant, such as the position in a tuple of several types. If operators do
+    not compile with their numbers as arguments, all numbers become constants.
+
+    Parameters
+    ----------
+    given : Operator, or named tuple with operators
+    check : callable
+
+    Raises
+    ------
+    ArgumentError
+        If the operators do not compile with their numbers as constants either.
+    """
+    try:
+        return given, check(given)
+    except ArgumentError:
+        fixed = _fixed(given)
+        if fixed == given:
+            raise
+    return fixed, check(fixed)
+
+
+def _fixed(given: Any) -> Any:
+    """Return operators with their numbers as constants."""
+    if isinstance(given, Operator):
+        return given.fixed
+    return given._replace(
+        **{name: one.fixed for name, one in given._asdict().items() if isinstance(one, Operator)}
+    )
+
+
+def numbers_of(operators: Iterable[Operator | None]) -> tuple[Any, ...]:
+    """Return the numbers of all operators, as kernels get them. Numba's parallel loops get no empty tuple."""
+    return tuple(number for one in operators if one for number in one.numbers) or (0,)
+
+
+def adapted_operators(operators: Sequence[Operator | None], parameters: Sequence[Sequence[str]]) -> list[Any]:
+    """Return the operators with all their parameters, compiled for kernels that get `numbers_of` them."""
+    counts = [len(one.numbers) if one else 0 for one in operators]
+    firsts = [0, *accumulate(counts)]
+    return [
+        one.adapted(extra, first) if one else None
+        for one, extra, first in zip(operators, parameters, firsts[:-1], strict=True)
+    ]
+
+
+def digest(*parts: str) -> str:
+    """Return the key of several texts, as a part of a file name."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def kernel_of(key: str, build: Callable[[KernelCache], T]) -> T:
@@ -107,26 +179,29 @@ def kernel_of(key: str, build: Callable[[KernelCache], T]) -> T:
 
 @lru_cache
 def source_key(*files: str) -> str:
-    """Return a key of the code that operators are compiled into: files of this folder, and files they use."""
+    """Return a key of the code that operators are compiled into: files of this folder, and files they use.
+
+    The files that all operators use are always included.
+    """
     folder = Path(__file__).parent
-    shared = [folder.parent / "kernels/cpu" / name for name in ("jit.py", "work_queue.py")]
-    contents = [path.read_bytes() for path in (*(folder / name for name in files), *shared)]
+    shared = [
+        folder.parent / "kernels/cpu" / name
+        for name in ("jit.py", "pipeline.py", "checked_integers.py", "work_queue.py")
+    ]
+    contents = [
+        path.read_bytes() for path in (*(folder / name for name in (*_OPERATOR_FILES, *files)), *shared)
+    ]
     return hashlib.sha256(b"".join(contents)).hexdigest()
 
 
-def _build(operators: Operators, key: str, cache: KernelCache, *, real: bool, per_edge: bool) -> Kernel:
+def _build(operators: Operators, cache: KernelCache, *, real: bool, per_edge: bool) -> Any:
     if cache.checked is None:
         check_types(operators, real=real)
         cache.mark_checked()
-    adapted = [one.adapted(extra) for one, extra in zip(operators, _PARAMETERS, strict=True)]
+    adapted = adapted_operators(operators, _PARAMETERS)
     iterate = make_iterate(np.float64 if real else np.int64, *adapted, per_edge=per_edge)
     iterate._cache = cache  # noqa: SLF001 - Numba has no public way
-
-    def on_cpu(_element: Any, _columns: Any, _owned: int, *args: Any) -> Any:
-        return iterate(*args)
-
-    on_gpu = kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)
-    return Kernel(cpu=on_cpu, cuda=on_gpu, name="gimv")
+    return iterate
 
 
 def check_types(operators: Operators, *, real: bool) -> None:

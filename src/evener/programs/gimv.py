@@ -18,20 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, opened
+from evener.algorithms.arguments import check_signed_weights, ensure_placed, graph_of, opened
 from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
-from evener.programs.arguments import first_values, stop_condition
+from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
 from evener.programs.columns import message_columns
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
     iterate_kernel,
+    settled,
 )
 from evener.programs.gimv_fields import run_fields
 from evener.programs.infinity import InfinityCheck
@@ -178,8 +179,9 @@ def gimv(
     Notes
     -----
     Operators see float64, or int64 if `v0` has integers. If `combine2` uses floating-point weights, `v0` must
-    have floating-point numbers too. Arithmetic follows NumPy: a division by zero is infinite, and integers
-    wrap around. The order in which messages are combined is not defined.
+    have floating-point numbers too. Arithmetic follows NumPy: a division of floating-point numbers by zero is
+    infinite, and integers wrap around. On CPUs, a division of integers by zero is an error, as in Python. The
+    order in which messages are combined is not defined.
 
     With fields, operators see each field as float64 or int64, and `m` as the weights are. `initial` is a
     tuple, `total` is the sum over all fields, and changes are those of floating-point fields.
@@ -250,16 +252,18 @@ def _run_numbers(
     if per_edge and weights_are_real(source) and not real:
         msg = "v0=: expected floating-point numbers, as the weights are that combine2 uses; found integers"
         raise ArgumentError(msg)
+    if per_edge and not real:
+        check_signed_weights(source, UNSIGNED_WEIGHTS)
     negative = bool(first.min(initial=0) < 0)
     number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
     if engine == "mapreduce":
-        check_operators(operators, real=real)
+        operators, _ = settled(operators, lambda own: check_operators(own, real=real))
         return run_two_stages(
             graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
             condition=condition, progress=progress, **placement,
         )  # fmt: skip
-    kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
+    operators, kernel = settled(operators, lambda own: iterate_kernel(own, real=real, per_edge=per_edge))
     pg = ensure_placed(graph, spec, **placement)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
@@ -270,7 +274,7 @@ def _run_numbers(
         "gimv", pg, condition, first=[first], identity=unit, operators=operators, weighted=per_edge,
         all_hear=lambda: all_have_edges(pg, run.in_[0]),
     )  # fmt: skip
-    agreed = ([one.key for one in operators], condition, unit, str(first.dtype))
+    agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
     facts = {"operators": repr(agreed), "v0": first}
     with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
         value, iterations, converged, total = _iterate(

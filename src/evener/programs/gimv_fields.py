@@ -7,17 +7,17 @@ MapReduce calls the operators themselves.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
 
+from evener.algorithms.arguments import check_signed_weights
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
-from evener.programs.arguments import first_values
-from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, kernel_of, source_key
+from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values
+from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, digest, kernel_of, settled, source_key
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_fields"]
 
-_OWN_FILES = ("gimv_fields.py", "vertex_compilation.py", "operators.py", "payload.py")
+_OWN_FILES = ("gimv_fields.py", "vertex_compilation.py", "payload.py")
 
 
 class _Fields(NamedTuple):
@@ -120,7 +120,9 @@ def run_fields(
         )
         raise ArgumentError(msg)
     real_weights = weights_are_real(source)
-    message = _message_of(operators, fields, real_weights=real_weights)
+    if operators.combine2.own[0] in operators.combine2.reads:
+        check_signed_weights(source, UNSIGNED_WEIGHTS)
+    operators, message = settled(operators, lambda own: _message_of(own, fields, real_weights=real_weights))
     negative = any((values < 0).any() for values in first.values())
     unit = check_algebra(operators.combine_all.python, identity, message, negative=negative)
     if engine == "mapreduce":
@@ -145,9 +147,7 @@ def run_fields(
 
 def _message_of(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:
     """Return what `combine2` returns, after all operators are compiled for the fields."""
-    names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    text = "\n".join([source_key(*_OWN_FILES), f"fields {fields} {real_weights}", *names])
-    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    key = digest(source_key(*_OWN_FILES), f"fields {fields} {real_weights}", *(one.code for one in operators))
     return kernel_of(
         key, lambda cache: described(cache, lambda: _checked(operators, fields, real_weights=real_weights))
     )
@@ -174,7 +174,10 @@ def _functions(operators: Operators, fields: _Fields, *, keeps_initial: bool) ->
         return f"({' '.join(f'{of}[{first + i}],' for i in range(count))})"
 
     def call(operator: Operator, *own: str) -> str:
-        return f"{operator.name}({', '.join([*own, *operator.extra])})"
+        return f"{operator.name}({', '.join([*own, *operator.extra, *numbers(operator)])})"
+
+    def numbers(operator: Operator) -> list[str]:
+        return [f"{operator.name}_{i}" for i in range(len(operator.numbers))]
 
     # A state keeps float32, and `until` compares states.
     kept = [
@@ -201,6 +204,8 @@ def _functions(operators: Operators, fields: _Fields, *, keeps_initial: bool) ->
         f"    return kept, not {call(until, 'old', value('kept'))}\n"
     )
     known = {one.name: one.compiled for one in operators} | {"np": np, "__name__": __name__}
+    for one in operators:
+        known |= zip(numbers(one), one.numbers, strict=True)
     exec(text, known)  # noqa: S102 - the text has numbers and names of parameters only
     return ProgramFunctions(
         (*fields.names, *more),

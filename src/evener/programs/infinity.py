@@ -69,7 +69,7 @@ class InfinityCheck:
         self._name, self._pg, self._remedy = name, pg, condition.overflow
         weights = pg.graph.weight_range if weighted else ()
         self._heaviest = max(map(abs, filter(math.isfinite, weights)), default=0.0) if weighted else None
-        of_code = any(_names_infinity(one.function) for one in operators if one is not None)
+        of_code = any(_names_infinity(one.fixed.function) for one in operators if one is not None)
         if of_code or any(map(math.isinf, weights)):
             self._given = _BOTH
         else:

@@ -3,6 +3,7 @@
 `combine2(m, v, degree, vertex, n)` makes a message, `combine_all(x, y)` joins two messages, and
 `assign(old, new, degree, vertex, n, total, initial)` returns the next value. `until` takes the arguments of
 `assign` and returns whether the vertex has converged. All see float64 or int64: `wide` converts to this type.
+Each also gets `numbers`, a tuple of the numbers that operators use from outside.
 
 If `combine2` does not need the weight of an edge, all edges of a vertex carry one message. `message` (L + M,)
 then holds messages, and `value` (L,) the values. Otherwise `message` holds values, each edge calls
@@ -41,8 +42,8 @@ def make_iterate(
 
     @inline_step
     def share(
-        first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial, message,
-        value, next_message, counter,
+        numbers, first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial,
+        message, value, next_message, counter,
     ):  # fmt: skip
         change = 0.0
         size = 0.0
@@ -67,18 +68,21 @@ def make_iterate(
                         vertices,
                         n,
                         message,
+                        numbers,
                     )
-                    new = wide(assign(old, pulled, own_degree, vertex, n, total, start))
+                    new = wide(assign(old, pulled, own_degree, vertex, n, total, start, numbers))
                 if per_edge:
                     next_message[v] = new
                     new = wide(next_message[v])
                 else:
                     value[v] = new
                     new = wide(value[v])
-                    next_message[v] = combine2(wide(1), new, own_degree, vertex, n)
+                    # A vertex without out-edges has no message: operators may divide by its degree.
+                    if own_degree > 0:
+                        next_message[v] = combine2(wide(1), new, own_degree, vertex, n, numbers)
                 size += abs(np.float64(new))
                 change += 0.0 if new == old else abs(np.float64(new) - np.float64(old))
-                if until(old, new, own_degree, vertex, n, total, start):
+                if until(old, new, own_degree, vertex, n, total, start, numbers):
                     converged += 1
             b = take_chunk(counter, _ONE)
         return converged, change, size
@@ -87,8 +91,8 @@ def make_iterate(
 
     @uncached_parallel
     def iterate(
-        first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial, message,
-        value, next_message,
+        numbers, first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial,
+        message, value, next_message,
     ):  # fmt: skip
         """Compute the next value and message of each vertex; if `first`, only the messages.
 
@@ -101,8 +105,8 @@ def make_iterate(
         counter = new_counter()
         for _ in prange(WORKERS):
             ready, moved, own_size = guarded_share(
-                first, offsets, targets, weights, blocks, identity, degree, vertices, n, total, initial,
-                message, value, next_message, counter,
+                numbers, first, offsets, targets, weights, blocks, identity, degree, vertices, n, total,
+                initial, message, value, next_message, counter,
             )  # fmt: skip
             converged += ready
             change += moved
@@ -114,10 +118,10 @@ def make_iterate(
 
 def _pull_messages(wide, combine_all):
     @inline_step
-    def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message):  # noqa: ARG001 - as below
+    def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message, numbers):  # noqa: ARG001 - as below
         pulled = identity
         for e in range(begin, end):
-            pulled = wide(combine_all(pulled, wide(message[targets[e]])))
+            pulled = wide(combine_all(pulled, wide(message[targets[e]]), numbers))
         return pulled
 
     return pull_row
@@ -125,12 +129,13 @@ def _pull_messages(wide, combine_all):
 
 def _pull_values(wide, combine2, combine_all):
     @inline_step
-    def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message):
+    def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message, numbers):
         pulled = identity
         for e in range(begin, end):
             u = np.uint64(targets[e])
-            x = combine2(wide(weights[e]), wide(message[u]), np.int64(degree[u]), np.int64(vertices[u]), n)
-            pulled = wide(combine_all(pulled, wide(x)))
+            own = wide(message[u])
+            x = combine2(wide(weights[e]), own, np.int64(degree[u]), np.int64(vertices[u]), n, numbers)
+            pulled = wide(combine_all(pulled, wide(x), numbers))
         return pulled
 
     return pull_row

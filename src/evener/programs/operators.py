@@ -1,31 +1,24 @@
 """Operators: Python functions of a user, checked and compiled for CPUs.
 
 An operator is a pure function of numbers. Its code may use numbers, modules of mathematics and other pure
-functions from outside. Their values at the time of the check become constants of the compiled code, and part
-of its key in the cache.
+functions from outside. Their values are read when the operator is checked. Numbers become arguments of the
+compiled code, so other numbers compile nothing. All else becomes constants, and part of the key of the code.
 """
 
 from __future__ import annotations
 
-import builtins
-import cmath
 import dis
-import hashlib
 import inspect
-import linecache
-import math
 import operator
 import re
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from numba import types
+from numba import typeof, types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import overload
 
@@ -33,26 +26,13 @@ from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu.jit import inlined
+from evener.programs.pure_functions import ADVICE, place_of, pure_function, python_function
 from evener.system.fingerprint import content_of, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Operator", "read_operator", "type_text"]
-
-_MODULES = (math, cmath, np, operator)
-# Instructions of functions that are not pure, or that Numba cannot run in parallel.
-_FORBIDDEN = {
-    "STORE_GLOBAL": "sets a global variable",
-    "DELETE_GLOBAL": "deletes a global variable",
-    "STORE_ATTR": "sets an attribute",
-    "RAISE_VARARGS": "raises an exception",
-    "YIELD_VALUE": "is a generator",
-    "IMPORT_NAME": "imports a module",
-}
-# Characters of a line of code in a message.
-_MAX_TEXT = 80
-_ADVICE = "write a pure function of numbers"
 
 
 @dataclass(frozen=True)
@@ -66,7 +46,7 @@ class Operator:
     python : function
         The function of the user.
     function : function
-        The same function, with constants in the place of global and enclosing variables.
+        The same function with the values of outer variables, and with more parameters for `numbers`.
     own : tuple of str
         Names of the parameters whose meaning follows from their position.
     extra : tuple of str
@@ -75,8 +55,10 @@ class Operator:
         The parameters of `own` that the code reads.
     reorder : bool
         Whether LLVM may reorder the arithmetic.
+    numbers : tuple of numbers
+        The numbers that the code uses from outside.
     key : str
-        Identifies the code and the values that it uses.
+        Identifies the code, the types of `numbers`, and all other values that it uses.
     """
 
     name: str
@@ -86,33 +68,70 @@ class Operator:
     extra: tuple[str, ...]
     reads: frozenset[str]
     reorder: bool
+    numbers: tuple[Any, ...]
     key: str
+
+    @property
+    def code(self) -> str:
+        """Identifies the compiled code, with its parameters."""
+        return f"{self.key} {' '.join(self.extra)}"
+
+    @property
+    def meaning(self) -> str:
+        """Identifies the operator with all its values."""
+        return f"{self.code} {self.numbers!r}"
+
+    @cached_property
+    def fixed(self) -> Operator:
+        """The operator with its numbers as constants."""
+        if not self.numbers:
+            return self
+        pure = pure_function(self.name, self.python, arguments=False)
+        return replace(self, function=pure.function, numbers=(), key=pure.key)
 
     @cached_property
     def compiled(self) -> Any:
-        """The function, which Numba compiles at its first call."""
-        return inlined(self.function, reorder=self.reorder)
+        """The function with parameters for `numbers`, which Numba compiles at its first call."""
+        compiled = inlined(self.function, reorder=self.reorder)
+        compiled.pure_key = self.key
+        return compiled
 
-    def adapter(self, extra: Sequence[str]) -> FunctionType:
+    def adapter(self, extra: Sequence[str], numbers: Sequence[str] | None = None) -> FunctionType:
         """Return a function that calls the operator, with all the parameters `extra` after its own.
 
         It raises no exception itself, which a C function for a GPU cannot.
+
+        Parameters
+        ----------
+        extra : sequence of str
+        numbers : sequence of str, optional
+            The code of each of the operator's numbers, given a last parameter `numbers`. Default: there is no
+            such parameter, because the operator has no numbers.
         """
         own = [f"own_{i}" for i in range(len(self.own))]
-        given, taken = (", ".join([*own, *names]) for names in (extra, self.extra))
+        last = [] if numbers is None else ["numbers"]
+        given, taken = ", ".join([*own, *extra, *last]), ", ".join([*own, *self.extra, *(numbers or [])])
         names = {"function": self.compiled, "__name__": __name__}
         # The names come from fixed lists.
         adapter: FunctionType = eval(f"lambda {given}: function({taken})", names)  # noqa: S307
         return adapter
 
-    def adapted(self, extra: Sequence[str]) -> Any:
-        """Return the function with all the parameters `extra`, which Numba compiles at its first call."""
-        return self.compiled if tuple(extra) == self.extra else inlined(self.adapter(extra))
+    def adapted(self, extra: Sequence[str], first: int) -> Any:
+        """Return the function with all the parameters `extra`, and then a tuple with numbers of operators.
+
+        The operator's own numbers begin at the position `first`.
+        """
+        numbers = [f"numbers[{first + i}]" for i in range(len(self.numbers))]
+        return inlined(self.adapter(extra, numbers))
+
+    def fixed_adapted(self, extra: Sequence[str]) -> Any:
+        """Return the function with all the parameters `extra`, and with numbers as constants."""
+        return self.fixed.compiled if tuple(extra) == self.extra else inlined(self.fixed.adapter(extra))
 
     @property
     def where(self) -> str:
         """The file and the line of the function, and the text of the line."""
-        return _line(self.function.__code__)
+        return place_of(self.python.__code__)
 
     def explain(self, error: Exception) -> ArgumentError:
         """Return the error for code that cannot be compiled, with its line."""
@@ -124,15 +143,22 @@ class Operator:
         Raises
         ------
         ArgumentError
-            With the line of the operator that cannot be compiled.
+            With the line of the operator that cannot be compiled, or that returns unsigned integers.
         """
-        signature = (*own, *(extra[name] for name in self.extra))
+        signature = (*own, *(extra[name] for name in self.extra), *map(typeof, self.numbers))
         try:
             with compiling():
                 self.compiled.compile(signature)
         except Exception as error:  # noqa: BLE001 - Numba has many types of errors
             raise self.explain(error) from None
-        return self.compiled.overloads[signature].signature.return_type
+        returned = self.compiled.overloads[signature].signature.return_type
+        if _has_uint64(returned):
+            msg = (
+                f"{self.name}: returns uint64 at {self.where}, and values from 2^63 on would be negative; "
+                "convert it with np.int64"
+            )
+            raise ArgumentError(msg)
+        return returned
 
     def check_truth(self, returned: types.Type, what: str) -> None:
         """Raise an error unless a result is a truth value; a floating-point number may be NaN.
@@ -173,6 +199,11 @@ class Operator:
                 "instead of /, or give the first values as floating-point numbers"
             )
             raise ArgumentError(msg)
+
+
+def _has_uint64(found: types.Type) -> bool:
+    found = found.type if isinstance(found, types.Optional) else found
+    return any(map(_has_uint64, found)) if isinstance(found, types.BaseTuple) else found == types.uint64
 
 
 def _compile_for_tuples(function: Any, precedes: Any) -> None:
@@ -223,7 +254,7 @@ def read_operator(
     ArgumentError
         For another kind of object, other parameters, or code that is not a pure function of numbers.
     """
-    given = getattr(given, "py_func", given)  # a function that Numba has compiled
+    given = python_function(given)
     if isinstance(given, BuiltinFunctionType | np.ufunc):
         builtin = given
         given = lambda a, b: builtin(a, b)  # noqa: E731 - gives a built-in function bytecode
@@ -232,10 +263,9 @@ def read_operator(
         msg = f"{name}: expected a Python function, found {type_name(given)}; write it with def or lambda"
         raise ArgumentError(msg)
     first, others = _parameters(name, given, extra, own)
-    function, key = _pure(name, given, ())
-    return Operator(
-        name, given, function, first, others, _read_parameters(given.__code__, first), reorder, key
-    )
+    pure = pure_function(name, given, arguments=True)
+    reads = _read_parameters(given.__code__, first)
+    return Operator(name, given, pure.function, first, others, reads, reorder, pure.numbers, pure.key)
 
 
 def _read_parameters(code: CodeType, names: Sequence[str]) -> frozenset[str]:
@@ -255,114 +285,23 @@ def _parameters(
     name: str, function: FunctionType, extra: Sequence[str], own: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the first `own` parameters, and of the others."""
-    parameters = list(inspect.signature(function).parameters.values())
-    simple = all(
-        one.kind in (one.POSITIONAL_OR_KEYWORD, one.POSITIONAL_ONLY) and one.default is one.empty
-        for one in parameters
-    )
-    names = tuple(one.name for one in parameters)
-    if simple and len(parameters) >= own and set(names[own:]) <= set(extra):
+    code = function.__code__
+    has_more = code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    names = code.co_varnames[: code.co_argcount]
+    if not has_more and not function.__defaults__ and len(names) >= own and set(names[own:]) <= set(extra):
         return names[:own], names[own:]
     expected = ("no parameter", "one parameter", "two parameters")[own]
     more = f", then any of {', '.join(extra)}" if extra else ""
-    found = f"{inspect.signature(function)} at {_line(function.__code__)}"
+    found = f"{inspect.signature(function)} at {place_of(function.__code__)}"
     msg = f"{name}: expected {expected}{more}, without defaults; found {found}"
     raise ArgumentError(msg)
-
-
-def _pure(name: str, function: FunctionType, callers: tuple[CodeType, ...]) -> tuple[FunctionType, str]:
-    """Return the function with constants in the place of outer variables, and the key of its code.
-
-    Raises
-    ------
-    ArgumentError
-        If the function, or a function that it calls, is recursive or not pure.
-    """
-    code = function.__code__
-    if code in callers:
-        msg = f"{name}: recursion at {_line(code)}; write a loop instead"
-        raise ArgumentError(msg)
-    if "random" in code.co_names:
-        msg = f"{name}: uses random numbers at {_line(code)}; {_ADVICE}"
-        raise ArgumentError(msg)
-    keys = [_code_key(code), repr(sys.version_info[:2]), numba.__version__]
-    outer: dict[str, Any] = {}
-    for used, line in _outer_names(name, code):
-        if used in outer:
-            continue
-        value = _outer_value(function, used)
-        if value is NotImplemented:
-            msg = f"{name}: the name {used!r} is not defined, at {_line(code, line)}"
-            raise ArgumentError(msg)
-        outer[used], key = _constant(name, used, value, code, line, (*callers, code))
-        keys.append(f"{used}={key}")
-    cells = tuple(CellType(outer[free]) for free in code.co_freevars)
-    names = {used: value for used, value in outer.items() if used not in code.co_freevars}
-    names |= {"__builtins__": builtins, "__name__": __name__}
-    pure = FunctionType(code, names, function.__name__, None, cells)
-    return pure, hashlib.sha256("\n".join(keys).encode()).hexdigest()
-
-
-def _constant(
-    name: str, used: str, value: Any, code: CodeType, line: int, callers: tuple[CodeType, ...]
-) -> tuple[Any, str]:
-    """Return an outer value as a constant, compiled if it is a function, and its key."""
-    value = getattr(value, "py_func", value)
-    if isinstance(value, FunctionType):
-        function, key = _pure(name, value, callers)
-        return inlined(function), key
-    numbers = value if isinstance(value, tuple) else (value,)
-    if all(isinstance(one, bool | int | float | np.number | np.bool_) for one in numbers):
-        return value, f"{type(value).__name__}:{value!r}"
-    if value is print:  # threads of a kernel may wait for Python's lock forever
-        msg = f"{name}: prints at {_line(code, line)}; {_ADVICE}, and call it from Python to see its values"
-        raise ArgumentError(msg)
-    if any(value is module for module in _MODULES):
-        return value, value.__name__
-    if isinstance(value, BuiltinFunctionType | np.ufunc | type):
-        return value, f"{getattr(value, '__module__', '')}.{value.__name__}"
-    kind = f"the module {value.__name__}" if isinstance(value, ModuleType) else type_name(value)
-    msg = (
-        f"{name}: uses {used!r} ({kind}) at {_line(code, line)}; {_ADVICE}, which may use "
-        "numbers, functions, math and numpy from outside"
-    )
-    raise ArgumentError(msg)
-
-
-def _outer_names(name: str, code: CodeType) -> Iterator[tuple[str, int]]:
-    """Yield the global and enclosing names that code reads, with the lines; raise for forbidden code."""
-    line = code.co_firstlineno
-    for step in dis.get_instructions(code):
-        line = step.positions.lineno if step.positions and step.positions.lineno else line
-        if step.opname in _FORBIDDEN or (step.opname == "STORE_DEREF" and step.argval in code.co_freevars):
-            reason = _FORBIDDEN.get(step.opname, "sets a variable of an enclosing function")
-            msg = f"{name}: {reason} at {_line(code, line)}; {_ADVICE}"
-            raise ArgumentError(msg)
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield step.argval, line
-    for free in code.co_freevars:
-        yield free, code.co_firstlineno
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from (pair for pair in _outer_names(name, constant) if pair[0] not in code.co_cellvars)
-
-
-def _outer_value(function: FunctionType, used: str) -> Any:
-    """Return the value of a global or enclosing name; NotImplemented if it has none."""
-    if used in function.__code__.co_freevars:
-        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(used)]
-        try:
-            return cell.cell_contents
-        except ValueError:  # not set yet
-            return NotImplemented
-    return function.__globals__.get(used, getattr(builtins, used, NotImplemented))
 
 
 @content_of.register(FunctionType)
 def _(function: FunctionType) -> list[bytes]:
     """Return the key of a function, by which ranks compare it; the error of a function without a key."""
     try:
-        _, key = _pure("function", function, ())
+        key = pure_function("function", function, arguments=False).key
     except ArgumentError as error:
         key = str(error)
     return [key.encode()]
@@ -373,23 +312,9 @@ def _(function: Any) -> list[bytes]:
     return [digest_of(function.py_func)]
 
 
-def _code_key(code: CodeType) -> str:
-    constants = [_code_key(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    return repr(
-        (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    )
-
-
-def _line(code: CodeType, line: int | None = None) -> str:
-    """Return the place of a line of code, and its text if the file is there."""
-    number = line or code.co_firstlineno
-    text = linecache.getline(code.co_filename, number).strip()[:_MAX_TEXT]
-    return f"{code.co_filename}, line {number}" + (f": {text}" if text else "")
-
-
 def _compile_message(found: Operator, error: Exception) -> str:
     """Return the first sentence of an error of Numba, with the line of the operator."""
-    code = found.function.__code__
+    code = found.python.__code__
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     places = re.findall(r'File "([^"]*)", line (\d+)', text)
     own = [int(line) for file, line in places if Path(file).name == Path(code.co_filename).name]
@@ -400,4 +325,4 @@ def _compile_message(found: Operator, error: Exception) -> str:
     if reason.endswith("found for signature:"):
         reason += next((line.removeprefix(">>>") for line in sentences if line.startswith(">>>")), "")
     reason = re.sub(r"Unknown attribute ('\w+') of type State\(.*", r"the state has no field \1", reason)
-    return f"{found.name}: cannot be compiled: {reason.rstrip('.:')}, at {_line(code, at)}; {_ADVICE}"
+    return f"{found.name}: cannot be compiled: {reason.rstrip('.:')}, at {place_of(code, at)}; {ADVICE}"

@@ -36,7 +36,8 @@ def exception_of(name: str) -> ArgumentError:
     """Return the error for a function of the user that raises an exception while a kernel runs."""
     msg = (
         f"{name}: a function raises an exception for a vertex, an edge or a key; check its indices of tuples "
-        "and lists, and its keys of dictionaries"
+        "and lists, its keys of dictionaries, and its integers: divisions by 0, negative exponents and "
+        "shifts, and int of NaN or of a number beyond 64 bits"
     )
     return ArgumentError(msg)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import namedtuple
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,14 @@ from evener.errors import ArgumentError
 from evener.kernels.cpu.jit import inlined
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
-from evener.programs.compilation import MESSAGE_PARAMETERS, kernel_of, source_key
+from evener.programs.compilation import (
+    MESSAGE_PARAMETERS,
+    adapted_operators,
+    digest,
+    kernel_of,
+    numbers_of,
+    source_key,
+)
 from evener.programs.operators import type_text
 from evener.programs.payload import Payload, check_combined, described
 from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
@@ -33,6 +39,7 @@ __all__ = [
     "ProgramFunctions",
     "check_fields",
     "checked_message",
+    "gpu_step",
     "message_of",
     "state_class",
     "step_kernel",
@@ -48,7 +55,6 @@ _OWN_FILES = (
     "vertex_kernels_gpu.py",
     "vertex_tuples_gpu.py",
     "vertex_compilation.py",
-    "operators.py",
     "payload.py",
 )
 
@@ -86,10 +92,21 @@ class ProgramFunctions(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Identifies the functions and the fields."""
-        functions = (self.send, self.combine, self.apply, self.aggregate)
-        keys = [f"{one.key} {one.extra}" if one else "most_frequent" for one in functions]
-        return " ".join([str(self.names), str(self.dtypes), *keys])
+        """Identifies the code of the functions, and the fields."""
+        return self._described([one.code if one else "most_frequent" for one in self.operators])
+
+    @property
+    def meaning(self) -> str:
+        """Identifies the functions with all their values, and the fields."""
+        return self._described([one.meaning if one else "most_frequent" for one in self.operators])
+
+    @property
+    def operators(self) -> tuple[Operator | None, ...]:
+        """All functions."""
+        return self.send, self.combine, self.apply, self.aggregate
+
+    def _described(self, functions: list[str]) -> str:
+        return " ".join([str(self.names), str(self.dtypes), *functions])
 
 
 def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:
@@ -100,8 +117,7 @@ def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:
     ArgumentError
         If a function cannot be compiled or returns another type than it should.
     """
-    text = "\n".join([source_key(*_OWN_FILES), f"message {real_weights}", functions.key])
-    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    key = digest(source_key(*_OWN_FILES), f"message {real_weights}", functions.key)
     return kernel_of(key, lambda cache: described(cache, lambda: _checked(functions, real_weights)))
 
 
@@ -171,41 +187,47 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
     The functions have been checked by `message_of`.
     """
-    text = "\n".join([source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key])
-    key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    return kernel_of(key, lambda cache: _build(functions, shape, key, cache))
-
-
-def _build(functions: ProgramFunctions, shape: Shape, key: str, cache: KernelCache) -> Kernel:
-    state = functions.state
-    combine = functions.combine.adapted(()) if functions.combine else None
-    adapted = Functions(
-        _load_state(functions.names, functions.real),
-        state.store,
-        state.distance,
-        functions.send.adapted(SEND_PARAMETERS),
-        combine,
-        functions.apply.adapted(APPLY_PARAMETERS),
-        functions.aggregate.adapted(SEND_PARAMETERS),
-    )
-    step = make_step(adapted, shape)
-    step._cache = cache  # noqa: SLF001 - Numba has no public way
+    key = digest(source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key)
+    step = kernel_of(key, lambda cache: _build(functions, shape, cache))
+    numbers = numbers_of(functions.operators)
 
     def on_cpu(
         scratch: Any, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
         fields: Any, sent: Any, next_sent: Any, nothing: Any, *others: Any,
     ) -> Any:  # fmt: skip
         return step(
-            first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch, *others
-        )
+            numbers, first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch,
+            *others,
+        )  # fmt: skip
 
-    on_gpu: GpuStep | TupleStep | None = None
-    named = state_class(functions.names)
-    if shape.message.single:
-        on_gpu = GpuStep(linked_functions(functions, adapted, named, shape), key, shape)
-    elif len(shape.message.kinds) <= MAX_NUMBERS:
-        on_gpu = TupleStep(tuple_functions(functions, adapted, named, shape), key, shape)
+    on_gpus = lru_cache(maxsize=1)(lambda: gpu_step(functions, shape))
+    runs_on_gpus = shape.message.single or len(shape.message.kinds) <= MAX_NUMBERS
+    on_gpu = (lambda *args: on_gpus()(*args)) if runs_on_gpus else None
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
+
+
+def gpu_step(functions: ProgramFunctions, shape: Shape) -> GpuStep | TupleStep:
+    """Return the function of a GPU that runs a superstep, with the numbers of functions as constants."""
+    key = digest(source_key(*_OWN_FILES), str(shape), functions.meaning)
+    parameters = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
+    pairs = zip(functions.operators, parameters, strict=True)
+    own = [one and one.fixed_adapted(extra) for one, extra in pairs]
+    adapted, named = _functions(functions, own), state_class(functions.names)
+    if shape.message.single:
+        return GpuStep(linked_functions(functions, adapted, named, shape), key, shape)
+    return TupleStep(tuple_functions(functions, adapted, named, shape), key, shape)
+
+
+def _build(functions: ProgramFunctions, shape: Shape, cache: KernelCache) -> Any:
+    parameters = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
+    step = make_step(_functions(functions, adapted_operators(functions.operators, parameters)), shape)
+    step._cache = cache  # noqa: SLF001 - Numba has no public way
+    return step
+
+
+def _functions(program: ProgramFunctions, operators: Sequence[Any]) -> Functions:
+    state = program.state
+    return Functions(_load_state(program.names, program.real), state.store, state.distance, *operators)
 
 
 def _checked(functions: ProgramFunctions, real_weights: bool) -> Payload:  # noqa: FBT001

@@ -4,8 +4,9 @@
 the states if each edge makes its message. `near` and `far` are offsets, targets and weights of two directions
 of edges.
 
-The functions are those of the user. They see float64 or int64, and a named tuple as the state. `Functions`
-adapts them: `load` and `store` convert between arrays and a state.
+The functions are those of the user. They see float64 or int64, and a named tuple as the state. The last
+argument of each is `numbers`, a tuple of the numbers that functions use from outside. `Functions` adapts
+them: `load` and `store` convert between arrays and a state.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class Shape(NamedTuple):
         Whether messages travel along edges in both directions.
     timed : bool
         Whether all vertices send in each superstep, because messages depend on its number or on `total`.
+    only_out : bool
+        Whether all messages travel along out-edges.
     """
 
     message: Payload
@@ -72,6 +75,7 @@ class Shape(NamedTuple):
     per_edge: bool
     both: bool
     timed: bool
+    only_out: bool
 
 
 def make_step(functions: Functions, shape: Shape) -> Any:
@@ -79,15 +83,17 @@ def make_step(functions: Functions, shape: Shape) -> Any:
     load, store, distance, send, _, apply, aggregate = functions
     one = np.float64(1) if shape.real_weights else np.int64(1)
     gather = _most_frequent(functions, shape) if functions.combine is None else _combined(functions, shape)
-    per_edge, both, timed = shape.per_edge, shape.both, shape.timed
+    per_edge, both, timed, only_out = shape.per_edge, shape.both, shape.timed, shape.only_out
     load_message, store_message = shape.message.load, shape.message.store
 
     @vertex_step
-    def work(v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total, active):
+    def work(
+        v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total, active, numbers
+    ):
         own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
         old = load(fields, v)
-        message = gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration)
-        state, is_active = apply(old, message, own_degree, vertex, n, iteration, total)
+        message = gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration, numbers)
+        state, is_active = apply(old, message, own_degree, vertex, n, iteration, total, numbers)
         store(fields, v, state)
         if is_active:
             fetch_or(active, v >> _SIX, _ONE << (v & _LOW_BITS))
@@ -95,8 +101,8 @@ def make_step(functions: Functions, shape: Shape) -> Any:
 
     @inline_step
     def share(
-        first, everyone, near, far, blocks, fields, sent, next_sent, nothing, buffer, degree, vertices, n,
-        iteration, total, scheduled, active, counter,
+        numbers, first, everyone, near, far, blocks, fields, sent, next_sent, nothing, buffer, degree,
+        vertices, n, iteration, total, scheduled, active, counter,
     ):  # fmt: skip
         change = 0.0
         size = 0.0
@@ -109,7 +115,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
                 if works:
                     is_active, moved = work(
                         v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total,
-                        active,
+                        active, numbers,
                     )  # fmt: skip
                     count += is_active
                     change += moved
@@ -117,12 +123,15 @@ def make_step(functions: Functions, shape: Shape) -> Any:
                     if both:
                         edges += far[0][v + _ONE] - far[0][v]
                 state = load(fields, v)
-                size += np.float64(aggregate(state, np.int64(degree[v]), np.int64(vertices[v]), n, iteration))
+                own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
+                size += np.float64(aggregate(state, own_degree, vertex, n, iteration, numbers))
                 if per_edge:
                     store(next_sent, v, state)
                 elif works or first or timed:
-                    message = send(state, one, np.int64(degree[v]), np.int64(vertices[v]), n, iteration + 1)
-                    store_message(next_sent, v, message)
+                    # A vertex without such edges has no message: functions may divide by its degree.
+                    if own_degree > 0 or not only_out:
+                        message = send(state, one, own_degree, vertex, n, iteration + 1, numbers)
+                        store_message(next_sent, v, message)
                 else:
                     store_message(next_sent, v, load_message(sent, v))
             b = take_chunk(counter, _ONE)
@@ -132,8 +141,8 @@ def make_step(functions: Functions, shape: Shape) -> Any:
 
     @uncached_parallel
     def step(
-        first, everyone, near, far, blocks, fields, sent, next_sent, nothing, scratch, degree, vertices, n,
-        iteration, total, scheduled, active,
+        numbers, first, everyone, near, far, blocks, fields, sent, next_sent, nothing, scratch, degree,
+        vertices, n, iteration, total, scheduled, active,
     ):  # fmt: skip
         """Run a superstep on the scheduled vertices; if `first`, only send.
 
@@ -148,8 +157,8 @@ def make_step(functions: Functions, shape: Shape) -> Any:
         counter = new_counter()
         for w in prange(WORKERS):
             own_count, own_change, own_size, own_edges = guarded_share(
-                first, everyone, near, far, blocks, fields, sent, next_sent, unit, scratch[w], degree,
-                vertices, n, iteration, total, scheduled, active, counter,
+                numbers, first, everyone, near, far, blocks, fields, sent, next_sent, unit, scratch[w],
+                degree, vertices, n, iteration, total, scheduled, active, counter,
             )  # fmt: skip
             count += own_count
             change += own_change
@@ -168,16 +177,16 @@ def _message_of(functions, shape):
     if not shape.per_edge:
 
         @vertex_step
-        def message(e, row, sent, degree, vertices, n, iteration):  # noqa: ARG001 - as below
+        def message(e, row, sent, degree, vertices, n, iteration, numbers):  # noqa: ARG001 - as below
             return load_message(sent, row[1][e])
 
         return message
 
     @vertex_step
-    def message(e, row, sent, degree, vertices, n, iteration):
+    def message(e, row, sent, degree, vertices, n, iteration, numbers):
         u = np.uint64(row[1][e])
         state, weight = load(sent, u), wide_weight(row[2][e])
-        return cast(send(state, weight, np.int64(degree[u]), np.int64(vertices[u]), n, iteration))
+        return cast(send(state, weight, np.int64(degree[u]), np.int64(vertices[u]), n, iteration, numbers))
 
     return message
 
@@ -188,16 +197,17 @@ def _combined(functions, shape):
     both = shape.both
 
     @vertex_step
-    def over_row(all_, v, row, sent, degree, vertices, n, iteration):
+    def over_row(all_, v, row, sent, degree, vertices, n, iteration, numbers):
         for e in range(row[0][v], row[0][v + _ONE]):
-            all_ = cast(combine(all_, message(e, row, sent, degree, vertices, n, iteration)))
+            own = message(e, row, sent, degree, vertices, n, iteration, numbers)
+            all_ = cast(combine(all_, own, numbers))
         return all_
 
     @vertex_step
-    def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):  # noqa: ARG001
-        all_ = over_row(nothing, v, near, sent, degree, vertices, n, iteration)
+    def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration, numbers):  # noqa: ARG001
+        all_ = over_row(nothing, v, near, sent, degree, vertices, n, iteration, numbers)
         if both:
-            all_ = over_row(all_, v, far, sent, degree, vertices, n, iteration)
+            all_ = over_row(all_, v, far, sent, degree, vertices, n, iteration, numbers)
         return all_
 
     return gather
@@ -208,17 +218,17 @@ def _most_frequent(functions, shape):
     both = shape.both
 
     @vertex_step
-    def over_row(count, v, row, sent, buffer, degree, vertices, n, iteration):
+    def over_row(count, v, row, sent, buffer, degree, vertices, n, iteration, numbers):
         for e in range(row[0][v], row[0][v + _ONE]):
-            buffer[count] = message(e, row, sent, degree, vertices, n, iteration)
+            buffer[count] = message(e, row, sent, degree, vertices, n, iteration, numbers)
             count += 1
         return count
 
     @vertex_step
-    def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration):
-        count = over_row(0, v, near, sent, buffer, degree, vertices, n, iteration)
+    def gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration, numbers):
+        count = over_row(0, v, near, sent, buffer, degree, vertices, n, iteration, numbers)
         if both:
-            count = over_row(count, v, far, sent, buffer, degree, vertices, n, iteration)
+            count = over_row(count, v, far, sent, buffer, degree, vertices, n, iteration, numbers)
         messages = buffer[:count]
         messages.sort()
         best, longest, begin = nothing, 0, 0

@@ -251,6 +251,6 @@ def linked_functions(
         for given, name, returns, parameters in found
     ]
     if program.combine is not None:
-        python, explain = program.combine.adapter(()), program.combine.explain
+        python, explain = program.combine.fixed.adapter(()), program.combine.explain
         functions.append(LinkedFunction(f"combine_all_{wide}", python, wide, (wide, wide), explain))
     return tuple(functions)

@@ -17,6 +17,7 @@ from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import type_name
 from evener.programs.algebra import can_be, check_algebra
 from evener.programs.arguments import first_values, stop_condition
+from evener.programs.compilation import settled
 from evener.programs.operators import read_operator
 from evener.programs.vertex_compilation import (
     APPLY_PARAMETERS,
@@ -266,7 +267,8 @@ def run_program(
         raise ArgumentError(msg)
     first = _first_fields(program, source)
     functions = _functions(program, first)
-    message = message_of(functions, real_weights=weights_are_real(source))
+    real_weights = weights_are_real(source)
+    functions, message = settled(functions, lambda own: message_of(own, real_weights=real_weights))
     negative = any((one < 0).any() for one in first.values())
     return run_functions(
         given, functions, spec, first=first, message=message, along=along, condition=condition,

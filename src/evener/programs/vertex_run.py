@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of
+from evener.algorithms.arguments import check_signed_weights, ensure_placed, graph_of
 from evener.algorithms.spec import StateBytes
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
+from evener.programs.arguments import UNSIGNED_WEIGHTS
 from evener.programs.columns import message_columns
 from evener.programs.infinity import InfinityCheck
 from evener.programs.steps import is_constant, message_dtypes
@@ -85,7 +86,10 @@ def run_functions(
         per_edge=source.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
         both=along == ("both",) and source.directed,
         timed="iteration" in functions.send.extra,
+        only_out=along == ("out",) or not source.directed,
     )
+    if shape.per_edge:
+        check_signed_weights(source, UNSIGNED_WEIGHTS)
     kernel = step_kernel(functions, shape)
     placed_for = _with_messages(spec, len(message.kinds))
     pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)

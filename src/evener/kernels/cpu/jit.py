@@ -14,7 +14,7 @@ import numba
 from numba import njit
 
 from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
-from evener.kernels.cpu.pipeline import KernelCompiler, StepCompiler
+from evener.kernels.cpu.pipeline import CheckedStepCompiler, KernelCompiler, StepCompiler
 from evener.system.address_space import check_address_space
 from evener.system.cache import cache_folder
 
@@ -167,7 +167,9 @@ def _called_by_kernels(function, compiler):
 def inlined(function: Any, *, reorder: bool = False) -> Any:
     """Compile a function that is inlined into kernels. Python must not call the result.
 
-    LLVM may reorder its arithmetic only if `reorder` is true, for an associative function.
+    LLVM may reorder its arithmetic only if `reorder` is true, for an associative function. Integer arithmetic
+    without a result raises an exception.
     """
     options = OPTIONS | {"fastmath": _FASTMATH if reorder else False}
-    return njit(**options, **_ONLY_LINKED, forceinline=True)(function)
+    linked = _ONLY_LINKED | {"pipeline_class": CheckedStepCompiler}
+    return njit(**options, **linked, forceinline=True)(function)

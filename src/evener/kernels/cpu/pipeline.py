@@ -14,9 +14,10 @@ from typing import Any
 from numba.core import codegen
 from numba.core.compiler import Compiler
 
+from evener.kernels.cpu.checked_integers import CheckedContext
 from evener.kernels.cpu.threads import call_through_pointer, start_threads
 
-__all__ = ["KernelCompiler", "StepCompiler"]
+__all__ = ["CheckedStepCompiler", "KernelCompiler", "StepCompiler"]
 
 
 class _LinkedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc] # Numba has no types
@@ -60,6 +61,14 @@ class StepCompiler(Compiler):  # type: ignore[misc] # Numba has no types
 
     def __init__(self, typingctx: Any, targetctx: Any, *others: Any) -> None:
         super().__init__(typingctx, _linked(targetctx), *others)
+
+
+class CheckedStepCompiler(StepCompiler):
+    """Compiles a function of a user that kernels call."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.state.targetctx.__class__ = CheckedContext  # a copy of its own
 
 
 class KernelCompiler(Compiler):  # type: ignore[misc] # Numba has no types

@@ -35,25 +35,26 @@ def make_assign(value: Payload, message: Payload, assign: Any, until: Any) -> An
     size_of, distance = value.size, value.distance
 
     @inline_step
-    def assign_piece(begin, end, messages, degree, vertices, n, total, initial, values):
+    def assign_piece(numbers, begin, end, messages, degree, vertices, n, total, initial, values):
         change = 0.0
         size = 0.0
         converged = np.int64(0)
         for v in range(begin, end):
             own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
             old, start = load(values, v), load(initial, v)
-            store(values, v, assign(old, load_message(messages, v), own_degree, vertex, n, total, start))
+            message = load_message(messages, v)
+            store(values, v, assign(old, message, own_degree, vertex, n, total, start, numbers))
             new = load(values, v)
             size += size_of(new)
             change += distance(old, new)
-            if until(old, new, own_degree, vertex, n, total, start):
+            if until(old, new, own_degree, vertex, n, total, start, numbers):
                 converged += 1
         return converged, change, size
 
     guarded_piece = guarded(assign_piece, failed=(np.int64(0), np.nan, np.nan))
 
     @uncached_parallel
-    def assign_values(messages, degree, vertices, n, total, initial, values):
+    def assign_values(numbers, messages, degree, vertices, n, total, initial, values):
         """Write the next value of each vertex.
 
         Returns (converged vertices, sum of all changes, sum of the absolute values). The sums are NaN if an
@@ -67,7 +68,7 @@ def make_assign(value: Payload, message: Payload, assign: Any, until: Any) -> An
             begin = np.uint64(k * _VERTICES_PER_PIECE)
             end = min(begin + np.uint64(_VERTICES_PER_PIECE), np.uint64(vertices_here))
             ready, moved, own_size = guarded_piece(
-                begin, end, messages, degree, vertices, n, total, initial, values
+                numbers, begin, end, messages, degree, vertices, n, total, initial, values
             )
             converged += ready
             change += moved

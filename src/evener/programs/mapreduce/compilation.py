@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,8 +15,11 @@ from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
+    adapted_operators,
     check_types,
+    digest,
     kernel_of,
+    numbers_of,
     source_key,
 )
 from evener.programs.mapreduce.assign_cpu import make_assign
@@ -104,8 +107,7 @@ def check_operators(operators: Operators, *, real: bool) -> None:
             cache.mark_checked()
         return True
 
-    names = [*(one.key for one in operators), *(" ".join(one.extra) for one in operators)]
-    kernel_of(_digest([source_key("operators.py"), f"types {real}", *names]), build)
+    kernel_of(digest(source_key(), f"types {real}", *(one.code for one in operators)), build)
 
 
 def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserKernel:
@@ -125,22 +127,22 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
         If the function cannot be compiled, or returns neither a pair of a key and a payload nor None.
     """
 
-    def build(cache: KernelCache) -> UserKernel:
+    def build(cache: KernelCache) -> tuple[Any, Payload]:
         payload = described(cache, lambda: _mapped_payload(function, weight or np.int64, value))
         kernel = make_map(
-            function.adapted(_EMIT_PARAMETERS),
+            function.adapted(_EMIT_PARAMETERS, 0),
             payload,
             value=Payload.of_number(real=value is np.float64),
             weight=weight,
             reads_value="source_value" in function.extra,
             reads_target="target_value" in function.extra,
         )
-        file = linked_map(
-            function, payload, cache.key, MAP_PARAMETERS, weight=weight or np.int64, value=value
-        )
-        return UserKernel(_kept(kernel, cache), file, payload)
+        return _kept(kernel, cache), payload
 
-    return _cached("map_cpu.py", function, f"{weight} {value}", build)
+    kernel, payload = _cached("map_cpu.py", [function], variant := f"{weight} {value}", build)
+    key = digest(function.meaning, variant)
+    file = linked_map(function, payload, key, MAP_PARAMETERS, weight=weight or np.int64, value=value)
+    return UserKernel(partial(kernel, numbers_of([function])), file, payload)
 
 
 def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) -> Any:
@@ -149,7 +151,7 @@ def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) 
 
     def build(cache: KernelCache) -> Any:
         kernel = make_map(
-            make_emit(wide, combine2.adapted(MESSAGE_PARAMETERS)),
+            make_emit(wide, combine2.adapted(MESSAGE_PARAMETERS, 0)),
             signature.message,
             value=signature.value,
             weight=wide if weighted else None,
@@ -158,7 +160,8 @@ def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) 
         )
         return _kept(kernel, cache)
 
-    return _cached("map_cpu.py", combine2, f"message {signature} {weighted}", build)
+    kernel = _cached("map_cpu.py", [combine2], f"message {signature} {weighted}", build)
+    return partial(kernel, numbers_of([combine2]))
 
 
 def combine_kernel(function: Operator, payload: Payload, *, checked: bool = False) -> UserKernel:
@@ -177,16 +180,18 @@ def combine_kernel(function: Operator, payload: Payload, *, checked: bool = Fals
         If the function cannot be compiled, returns another payload, or is not associative and commutative.
     """
 
-    def build(cache: KernelCache) -> UserKernel:
-        if not checked:
-            if cache.checked is None:
-                check_combined(function, payload, "map")
-                cache.mark_checked()
-            check_order(function.name, function.python, random_triples(payload))
-        kernel = make_combine(function.adapted(()), payload, ordered=len(payload.kinds) > 1)
-        return UserKernel(_kept(kernel, cache), linked_combine(function, payload, cache.key), payload)
+    def build(cache: KernelCache) -> Any:
+        if not checked and cache.checked is None:
+            check_combined(function, payload, "map")
+            cache.mark_checked()
+        kernel = make_combine(function.adapted((), 0), payload, ordered=len(payload.kinds) > 1)
+        return _kept(kernel, cache)
 
-    return _cached("reduce_cpu.py", function, f"combine {payload} {checked}", build)
+    kernel = _cached("reduce_cpu.py", [function], variant := f"combine {payload} {checked}", build)
+    if not checked:
+        check_order(function.name, function.python, random_triples(payload))
+    file = linked_combine(function, payload, digest(function.meaning, variant))
+    return UserKernel(partial(kernel, numbers_of([function])), file, payload)
 
 
 def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
@@ -198,40 +203,30 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
         If the function cannot be compiled, or does not return a payload.
     """
 
-    def build(cache: KernelCache) -> UserKernel:
+    def build(cache: KernelCache) -> tuple[Any, Payload]:
         result = described(cache, lambda: _reduced_payload(function, payload))
-        kernel = make_reduce(function.adapted(()), payload, result)
-        file = linked_reduce(function, payload, result, cache.key)
-        return UserKernel(_kept(kernel, cache), file, result)
+        return _kept(make_reduce(function.adapted((), 0), payload, result), cache), result
 
-    return _cached("reduce_cpu.py", function, f"reduce {payload}", build)
+    kernel, result = _cached("reduce_cpu.py", [function], variant := f"reduce {payload}", build)
+    file = linked_reduce(function, payload, result, digest(function.meaning, variant))
+    return UserKernel(partial(kernel, numbers_of([function])), file, result)
 
 
 def assign_kernel(operators: Operators, signature: Signature) -> Any:
     """Return the kernel that assigns the next value of each vertex in GIM-V."""
+    own = [operators.assign, operators.until]
 
     def build(cache: KernelCache) -> Any:
-        extra = [one.adapted(VALUE_PARAMETERS) for one in (operators.assign, operators.until)]
-        return _kept(make_assign(signature.value, signature.message, *extra), cache)
+        adapted = adapted_operators(own, (VALUE_PARAMETERS, VALUE_PARAMETERS))
+        return _kept(make_assign(signature.value, signature.message, *adapted), cache)
 
-    until = operators.until
-    variant = f"{signature} {until.key} {' '.join(until.extra)}"
-    return _cached("assign_cpu.py", operators.assign, variant, build)
+    return partial(_cached("assign_cpu.py", own, f"{signature}", build), numbers_of(own))
 
 
-def _cached(file: str, function: Operator, variant: str, build: Callable[[KernelCache], T]) -> T:
+def _cached(file: str, functions: Sequence[Operator], variant: str, build: Callable[[KernelCache], T]) -> T:
     files = [f"{_FOLDER}/{name}" for name in (file, "functions_gpu.py", "compilation.py")]
-    parts = [
-        source_key("operators.py", "payload.py", *files),
-        function.key,
-        " ".join(function.extra),
-        f"{variant} {WORKERS}",
-    ]
-    return kernel_of(_digest(parts), build)
-
-
-def _digest(parts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+    codes = [one.code for one in functions]
+    return kernel_of(digest(source_key("payload.py", *files), *codes, f"{variant} {WORKERS}"), build)
 
 
 def _kept(kernel: Any, cache: KernelCache) -> Any:

@@ -88,7 +88,7 @@ def linked_map(
         f"{_writes(payload, '{table}[{k}][at]')}"
         "    return 1\n"
     )
-    known = {"function": function.adapted(extra), "without_none": without_none, "cast": payload.cast}
+    known = {"function": function.fixed_adapted(extra), "without_none": without_none, "cast": payload.cast}
     parameters = (
         *("int64", "int64", "float64", "int64", "float64*", "int64*", "int64", "int64", "int64", "int64"),
         *("int64*", *_COLUMNS, "int64"),
@@ -108,7 +108,7 @@ def linked_combine(function: Operator, payload: Payload, key: str) -> LinkedFile
         f"{_writes(payload, 'out_{table}[{k}][at]')}"
         "    return 0\n"
     )
-    known = {"function": function.adapted(()), "cast": payload.cast}
+    known = {"function": function.fixed_adapted(()), "cast": payload.cast}
     parameters = ("int64*", "int64", *_COLUMNS, "int64", "int64", *_COLUMNS, "int64")
     return _linked(COMBINE, key, text, known, "fold", parameters, function.explain)
 
@@ -121,7 +121,7 @@ def linked_reduce(function: Operator, values: Payload, result: Payload, key: str
         f"{_writes(result, 'out_{table}[{k}][row]')}"
         "    return 0\n"
     )
-    known = {"function": function.adapted(()), "cast": result.cast, "array_of": _array_of}
+    known = {"function": function.fixed_adapted(()), "cast": result.cast, "array_of": _array_of}
     parameters = ("int64", *_COLUMNS, "int64", "int64", *_COLUMNS, "int64")
 
     def explain(error: Exception) -> ArgumentError:

@@ -48,7 +48,7 @@ class GpuStages:
         first: NDArray[Any],
         identity: float,
     ) -> None:
-        key = " ".join([*(one.key for one in operators), *(" ".join(one.extra) for one in operators)])
+        key = " ".join(one.meaning for one in operators)
         file = LinkedFile(FILE, key, operators.linked(real=first.dtype.kind == "f"))
         self._gpus = [
             _Gpu(element, partition, file, own, identity, pg.graph.n)

@@ -1,6 +1,7 @@
 """The map stage: one call of the user's function for each edge of a chunk.
 
-`emit(source, target, local, weight, value, target_value, degree, n)` returns a pair (key, payload), or None.
+`emit(source, target, local, weight, value, target_value, degree, n, numbers)` returns a pair (key, payload),
+or None. `numbers` is a tuple of the numbers that the function uses from outside.
 `source` and `target` are numbers of vertices in the graph, `local` is the partition's number of the target.
 """
 
@@ -60,8 +61,8 @@ def make_emit(wide: Any, combine2: Any) -> Any:
     """
 
     @inlined
-    def emit(source, target, local, weight, value, target_value, degree, n):  # noqa: ARG001 - as map functions
-        return local, combine2(wide(weight), value, degree, source, n)
+    def emit(source, target, local, weight, value, target_value, degree, n, numbers):  # noqa: ARG001 - as map functions
+        return local, combine2(wide(weight), value, degree, source, n, numbers)
 
     return emit
 
@@ -88,7 +89,9 @@ def make_map(
     store, load = payload.store, value.load
 
     @inline_step
-    def map_piece(begin, end, at, offsets, targets, weights, vertices, degree, values, n, keys, columns):
+    def map_piece(
+        numbers, begin, end, at, offsets, targets, weights, vertices, degree, values, n, keys, columns
+    ):
         row = _row_of(offsets, begin)
         e = begin
         while e < end:
@@ -106,6 +109,7 @@ def make_map(
                     load(values, local if reads_target else _ZERO),
                     own_degree,
                     n,
+                    numbers,
                 )
                 if pair is not None:
                     found = without_none(pair)
@@ -120,8 +124,9 @@ def make_map(
 
     @uncached_parallel
     def map_edges(
-        begin, end, step, offsets, targets, weights, vertices, degree, values, n, keys, columns, counts
-    ):
+        numbers, begin, end, step, offsets, targets, weights, vertices, degree, values, n, keys, columns,
+        counts,
+    ):  # fmt: skip
         """Write the pairs of the edges ``begin:end``; ``counts[k]`` is the number of pairs of piece ``k``.
 
         It is more than `step` if `emit` raised an exception.
@@ -132,7 +137,19 @@ def make_map(
             last = min(first + step, end)
             counts[k] = (
                 guarded_piece(
-                    first, last, at, offsets, targets, weights, vertices, degree, values, n, keys, columns
+                    numbers,
+                    first,
+                    last,
+                    at,
+                    offsets,
+                    targets,
+                    weights,
+                    vertices,
+                    degree,
+                    values,
+                    n,
+                    keys,
+                    columns,
                 )
                 - at
             )

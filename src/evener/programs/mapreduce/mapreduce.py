@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import graph_of, opened
+from evener.algorithms.arguments import check_signed_weights, graph_of, opened
 from evener.algorithms.recording import finish_run
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
+from evener.programs.arguments import UNSIGNED_WEIGHTS, check_signed
+from evener.programs.compilation import settled
 from evener.programs.mapreduce.compilation import (
     MAP_PARAMETERS,
     combine_kernel,
@@ -140,19 +142,22 @@ def mapreduce(
         msg = f'owner=: expected "hash" or "block", found {owner!r}'
         raise ArgumentError(msg)
     mapped = read_operator("map", map, MAP_PARAMETERS)
+    if "weight" in mapped.extra:
+        check_signed_weights(source, UNSIGNED_WEIGHTS)
     of_vertices = _vertex_values(values, source, mapped.extra)
     weight = None if source.weight_dtype is None else _wide(source.weight_dtype)
-    map_stage = map_kernel(mapped, weight=weight, value=_wide(of_vertices.dtype))
+    value = _wide(of_vertices.dtype)
+    mapped, map_stage = settled(mapped, lambda own: map_kernel(own, weight=weight, value=value))
     payload = map_stage.payload
     on_cpu: Reducer
     on_gpu: Reducer
     if combine is not None and reduce is None:
         reduced = read_operator("combine", combine, (), reorder=True)
-        reduce_stage = combine_kernel(reduced, payload)
+        reduced, reduce_stage = settled(reduced, lambda own: combine_kernel(own, payload))
         on_cpu, on_gpu = Combine(reduce_stage.kernel), GpuCombine(reduce_stage.file)
     elif reduce is not None and combine is None:
         reduced = read_operator("reduce", reduce, ())
-        reduce_stage = reduce_kernel(reduced, payload)
+        reduced, reduce_stage = settled(reduced, lambda own: reduce_kernel(own, payload))
         dtypes = reduce_stage.payload.dtypes
         on_cpu, on_gpu = Reduce(reduce_stage.kernel, dtypes), GpuReduce(reduce_stage.file, dtypes)
     else:
@@ -209,9 +214,7 @@ def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str])
     if found.shape not in ((), (graph.n,)):
         msg = f"values=: expected a number, or an array of shape ({graph.n},), found shape {found.shape}"
         raise ArgumentError(msg)
-    if found.dtype == np.uint64 and found.max(initial=0) > np.iinfo(np.int64).max:
-        msg = f"values=: expected integers below 2^63, found {found.max()}"
-        raise ArgumentError(msg)
+    check_signed(found, graph, "values=")
     return np.broadcast_to(found.astype(_wide(found.dtype)), (graph.n,))
 
 

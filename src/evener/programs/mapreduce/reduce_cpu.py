@@ -44,25 +44,25 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
         return np.uint64(order[i]) if ordered else i
 
     @inline_step
-    def fold(keys, order, columns, i, end):
+    def fold(numbers, keys, order, columns, i, end):
         """Return the combined payload of the records from `i` on with one key, and the first other record."""
         key = keys[i]
         joined = load(columns, position(order, i))
         i += _ONE
         while i < end and keys[i] == key:
-            joined = cast(combine(joined, load(columns, position(order, i))))
+            joined = cast(combine(joined, load(columns, position(order, i)), numbers))
             i += _ONE
         return joined, i
 
     @inline_step
-    def combine_slice(keys, order, columns, begin, end, row, out_keys, out_columns, carry, t):
+    def combine_slice(numbers, keys, order, columns, begin, end, row, out_keys, out_columns, carry, t):
         i = begin
         if _ZERO < i < end and keys[i] == keys[i - _ONE]:  # a key of the slice before
-            joined, i = fold(keys, order, columns, i, end)
+            joined, i = fold(numbers, keys, order, columns, i, end)
             store(carry, t, joined)
         while i < end:
             out_keys[row] = keys[i]
-            joined, i = fold(keys, order, columns, i, end)
+            joined, i = fold(numbers, keys, order, columns, i, end)
             store(out_columns, row, joined)
             row += _ONE
         return False
@@ -70,7 +70,7 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
     guarded_slice = guarded(combine_slice, failed=True)
 
     @uncached_parallel
-    def combine_records(keys, order, columns, rows, out_keys, out_columns, carry, failed):
+    def combine_records(numbers, keys, order, columns, rows, out_keys, out_columns, carry, failed):
         """Write one row for each key; ``rows[t]`` is the number of keys that begin before slice ``t``.
 
         ``failed[t]`` becomes true if `combine` raises an exception for slice ``t``.
@@ -80,13 +80,13 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
             begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
             # `t` is int64 or uint64, because Numba compiles a parallel loop twice.
             failed[t] = guarded_slice(
-                keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, np.uint64(t)
+                numbers, keys, order, columns, begin, end, rows[t], out_keys, out_columns, carry, np.uint64(t)
             )
         for t in range(1, slices):
             begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
             if _ZERO < begin < end and keys[begin] == keys[begin - _ONE]:
                 row = rows[t] - _ONE
-                store(out_columns, row, combine(load(out_columns, row), load(carry, np.uint64(t))))
+                store(out_columns, row, combine(load(out_columns, row), load(carry, np.uint64(t)), numbers))
 
     return combine_records
 
@@ -103,26 +103,26 @@ def make_reduce(reduce: Any, values: Payload, result: Payload) -> Any:
     cut, store = values.slice, result.store
 
     @inline_step
-    def reduce_share(out_keys, bounds, columns, out_columns, counter):
+    def reduce_share(numbers, out_keys, bounds, columns, out_columns, counter):
         rows = np.uint64(len(out_keys))
         first = take_chunk(counter, _KEYS_PER_CHUNK)
         while first < rows:
             for row in range(first, min(first + _KEYS_PER_CHUNK, rows)):
                 found = cut(columns, bounds[row], bounds[row + _ONE])
-                store(out_columns, row, reduce(np.int64(out_keys[row]), found))
+                store(out_columns, row, reduce(np.int64(out_keys[row]), found, numbers))
             first = take_chunk(counter, _KEYS_PER_CHUNK)
         return False
 
     guarded_share = guarded(reduce_share, failed=True)
 
     @uncached_parallel
-    def reduce_rows(out_keys, bounds, columns, out_columns, failed):
+    def reduce_rows(numbers, out_keys, bounds, columns, out_columns, failed):
         """Write one row for each key; the values of row ``r`` are at ``bounds[r]:bounds[r + 1]``.
 
         A value of `failed`, of shape (WORKERS,), becomes true if `reduce` raises an exception.
         """
         counter = new_counter()
         for w in prange(WORKERS):
-            failed[w] = guarded_share(out_keys, bounds, columns, out_columns, counter)
+            failed[w] = guarded_share(numbers, out_keys, bounds, columns, out_columns, counter)
 
     return reduce_rows

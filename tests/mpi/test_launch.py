@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -91,6 +92,56 @@ def test_an_interrupt_ends_the_ranks():
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - begin < 60
+
+
+# Ranks that neither return nor react to SIGTERM: a compiled kernel runs without end.
+STUCK = """
+import os, signal
+import numba
+import numpy as np
+import evener as ev
+
+def stuck():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print(os.getpid(), flush=True)
+    forever(np.zeros(2))
+
+@numba.njit(nogil=True)
+def forever(values):
+    while values[0] < 1:
+        values[1] += 1
+
+if __name__ == "__main__":
+    ev.launch(stuck, ranks=2)
+"""
+
+
+def is_alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_ranks_and_their_folder_end_with_the_caller(tmp_path, number):
+    (tmp_path / "program.py").write_text(STUCK)
+    (tmp_path / "temporary").mkdir()
+    with subprocess.Popen(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as caller:
+        ranks = [int(caller.stdout.readline()) for _ in range(2)]
+        assert any((tmp_path / "temporary").glob("evener-launch-*"))
+        caller.send_signal(number)
+        until = time.monotonic() + 10
+        while any(map(is_alive, ranks)) or any((tmp_path / "temporary").glob("evener-launch-*")):
+            assert time.monotonic() < until
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("ranks", [0, 2.0, True, "2"])

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.elements.cpu import usable_cores
+from evener.system.interruption import interrupt_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,6 +149,7 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
                 break
             except BaseException as interrupt:  # noqa: BLE001 - raised when all have ended
                 interrupts.append(interrupt)
+                interrupt_calls()
         if interrupts:
             raise interrupts.pop()
     if errors:

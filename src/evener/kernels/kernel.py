@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evener.errors import ArgumentError
+from evener.kernels.loops import has_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +84,11 @@ class LinkedFile:
     file: str
     key: str
     functions: tuple[LinkedFunction, ...] = field(compare=False, repr=False)
+
+    @cached_property
+    def may_hang(self) -> bool:
+        """Whether a function has a loop, which may not end."""
+        return any(has_loop(function.python) for function in self.functions)
 
     def __str__(self) -> str:
         return self.file

@@ -34,8 +34,8 @@ def launch(function: Callable[..., Any], *, ranks: int, args: Sequence[Any] = ()
     """Call a function on several new ranks of this machine, and return its values.
 
     The ranks are processes that ``mpiexec`` starts. In the function, calls of Evener are collective, as in a
-    program under an MPI launcher. The text that the ranks print is printed here. Interrupting the call ends
-    the ranks.
+    program under an MPI launcher. The text that the ranks print is printed here. The ranks end
+    when the call is interrupted, or within seconds of the end of the calling process.
 
     Parameters
     ----------
@@ -83,9 +83,10 @@ def launch(function: Callable[..., Any], *, ranks: int, args: Sequence[Any] = ()
     program = mpiexec()
     with tempfile.TemporaryDirectory(prefix="evener-launch-") as folder:
         (Path(folder) / _CALL).write_bytes(_pickler().dumps((function, tuple(args))))
-        command = [program, "-n", str(ranks), sys.executable, "-c", _PROGRAM, folder, *sys.path]
+        guard = [sys.executable, "-I", str(Path(__file__).with_name("guard.py")), str(os.getpid()), folder]
+        job = [program, "-n", str(ranks), sys.executable, "-c", _PROGRAM, folder, *sys.path]
         with tempfile.TemporaryFile("w+", errors="replace") as errors:
-            status = _follow(command, errors)
+            status = _follow([*guard, *job], errors)
             errors.seek(0)
             said = errors.read()
         if status:
@@ -124,9 +125,15 @@ def _value(folder: str, rank: int) -> Path:
 
 
 def _follow(command: list[str], errors: Any) -> int:
-    """Run the launcher, print the output of the ranks as it arrives, and return the exit status."""
+    """Run a guarded launcher, print the output of the ranks as it arrives, and return the exit status."""
     with subprocess.Popen(  # noqa: S603 - the launcher of the user's environment
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace"
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C at a terminal reaches the caller only, which then ends the guard
     ) as process:
         try:
             assert process.stdout is not None  # noqa: S101 - a pipe was requested

@@ -24,11 +24,12 @@ from evener.elements.cuda.staging import Staging
 from evener.elements.cuda.streams import CopyDone, CopyStreams
 from evener.errors import ArgumentError, DeviceError
 from evener.kernels.kernel import Kernel, LinkedFile
+from evener.system.interruption import Abandoned, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from evener.elements.cuda.source import KernelSource
     from evener.system.world import World
@@ -100,6 +101,8 @@ class CudaElement(GpuMemory):
         self._staging = Staging(lambda: here.record())
         self._sent: Any = None
         self._group: tuple[GpuGroup | RankGpuGroup, int] | None = None
+        # Whether a kernel has functions that may not return, and whether one was interrupted and still runs.
+        self._may_hang = self._hangs = False
         self.sharing = GpuSharing(index, self._device)
         self.begin_round()
 
@@ -180,6 +183,7 @@ class CudaElement(GpuMemory):
                     return side  # type: ignore[no-any-return] # it launches kernels itself
                 if isinstance(side, LinkedFile):
                     file, declared = side, declaration(f"{side}.{name.name}")
+                    self._may_hang |= side.may_hang
                 else:
                     file = OwnSource.read(Path(side))
                     declared = declared_in(file, name.name)
@@ -224,14 +228,34 @@ class CudaElement(GpuMemory):
         if not isinstance(value, PendingResult):
             return value
         with self._guarded(f"running {value.kernel}"):
-            self._cupy.cuda.get_current_stream().synchronize()
+            self._wait_for_kernels()
         return self.scratch.read_results(value.slot, value.kinds)
 
     def wait(self) -> None:
         """Wait for all kernels and copies."""
         with self._guarded("running kernels"):
-            self._cupy.cuda.get_current_stream().synchronize()
+            self._wait_for_kernels()
             self._copies.wait()
+
+    def download(self, array: Any) -> NDArray[Any]:
+        """Return a copy in the host's memory."""
+        if self._may_hang:
+            self.wait()  # a copy waits for kernels too, but an interrupt does not end a copy
+        return super().download(array)
+
+    def _wait_for_kernels(self) -> None:
+        synchronize = self._cupy.cuda.get_current_stream().synchronize
+        if not self._may_hang:
+            synchronize()
+            return
+        if self._hangs:
+            msg = f"{self.name}: an interrupted function of the user still runs; end this process to stop it"
+            raise DeviceError(msg)
+        try:
+            interruptible(synchronize)()
+        except Abandoned:
+            self._hangs = True
+            raise
 
     # ---- clock ----------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 from threading import RLock
@@ -15,10 +15,12 @@ from numba import types
 from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel, LinkedFunction
+from evener.kernels.loops import has_loop
 from evener.programs import kernels_gpu
 from evener.programs.kernel_cache import KernelCache
 from evener.programs.kernels_cpu import make_iterate
 from evener.programs.operators import Operator
+from evener.system.interruption import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,9 +38,9 @@ __all__ = [
     "iterate_kernel",
     "kernel_of",
     "lock",
-    "numbers_of",
     "settled",
     "source_key",
+    "with_numbers",
 ]
 
 # Parameters that `combine2`, and `assign` and a predicate, may have after the first two.
@@ -99,10 +101,10 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
     variant = f"{real} {per_edge} {WORKERS}"
     key = digest(source_key("kernels_cpu.py"), variant, *(one.code for one in operators))
     iterate = kernel_of(key, lambda cache: _build(operators, cache, real=real, per_edge=per_edge))
-    numbers = numbers_of(operators)
+    iterate = with_numbers(iterate, operators)
 
     def on_cpu(_element: Any, _columns: Any, _owned: int, *args: Any) -> Any:
-        return iterate(numbers, *args)
+        return iterate(*args)
 
     @lru_cache(maxsize=1)
     def gpu_kernels() -> Callable[..., Any]:
@@ -146,13 +148,20 @@ def _fixed(given: Any) -> Any:
     )
 
 
-def numbers_of(operators: Iterable[Operator | None]) -> tuple[Any, ...]:
-    """Return the numbers of all operators, as kernels get them. Numba's parallel loops get no empty tuple."""
-    return tuple(number for one in operators if one for number in one.numbers) or (0,)
+def with_numbers(kernel: Callable[..., Any], operators: Iterable[Operator | None]) -> Callable[..., Any]:
+    """Return a kernel that gets the numbers of all operators first.
+
+    If an operator has a loop, which may not end, the kernel is `interruptible`.
+    """
+    own = [one for one in operators if one]
+    # Numba's parallel loops get no empty tuple.
+    numbers = tuple(number for one in own for number in one.numbers) or (0,)
+    called = partial(kernel, numbers)
+    return interruptible(called) if any(has_loop(one.python) for one in own) else called
 
 
 def adapted_operators(operators: Sequence[Operator | None], parameters: Sequence[Sequence[str]]) -> list[Any]:
-    """Return the operators with all their parameters, compiled for kernels that get `numbers_of` them."""
+    """Return the operators with all their parameters, compiled for kernels `with_numbers`."""
     counts = [len(one.numbers) if one else 0 for one in operators]
     firsts = [0, *accumulate(counts)]
     return [

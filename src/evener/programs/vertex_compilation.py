@@ -18,8 +18,8 @@ from evener.programs.compilation import (
     adapted_operators,
     digest,
     kernel_of,
-    numbers_of,
     source_key,
+    with_numbers,
 )
 from evener.programs.operators import type_text
 from evener.programs.payload import Payload, check_combined, described
@@ -189,14 +189,14 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
     """
     key = digest(source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key)
     step = kernel_of(key, lambda cache: _build(functions, shape, cache))
-    numbers = numbers_of(functions.operators)
+    step = with_numbers(step, functions.operators)
 
     def on_cpu(
         scratch: Any, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
         fields: Any, sent: Any, next_sent: Any, nothing: Any, *others: Any,
     ) -> Any:  # fmt: skip
         return step(
-            numbers, first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch,
+            first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch,
             *others,
         )  # fmt: skip
 

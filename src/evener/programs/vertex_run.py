@@ -106,7 +106,7 @@ def run_functions(
         weighted=shape.per_edge, all_hear=supersteps.all_hear,
     )  # fmt: skip
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
-    agreed = (functions.key, condition, identity, along)
+    agreed = (functions.meaning, condition, identity, along)
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
         return supersteps.run(active, condition, infinity, spec.name, checkpoints)

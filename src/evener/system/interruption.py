@@ -63,7 +63,7 @@ def interruptible(function: Callable[..., T]) -> Callable[..., T]:
 
 def interrupt_calls() -> None:
     """End the waits of all threads for interruptible calls."""
-    global _interrupts  # noqa: PLW0603 - every waiting thread reads it
+    global _interrupts
     _interrupts += 1
 
 

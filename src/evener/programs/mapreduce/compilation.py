@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,8 +18,8 @@ from evener.programs.compilation import (
     check_types,
     digest,
     kernel_of,
-    numbers_of,
     source_key,
+    with_numbers,
 )
 from evener.programs.mapreduce.assign_cpu import make_assign
 from evener.programs.mapreduce.functions_gpu import linked_combine, linked_map, linked_reduce
@@ -142,7 +141,7 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
     kernel, payload = _cached("map_cpu.py", [function], variant := f"{weight} {value}", build)
     key = digest(function.meaning, variant)
     file = linked_map(function, payload, key, MAP_PARAMETERS, weight=weight or np.int64, value=value)
-    return UserKernel(partial(kernel, numbers_of([function])), file, payload)
+    return UserKernel(with_numbers(kernel, [function]), file, payload)
 
 
 def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) -> Any:
@@ -161,7 +160,7 @@ def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) 
         return _kept(kernel, cache)
 
     kernel = _cached("map_cpu.py", [combine2], f"message {signature} {weighted}", build)
-    return partial(kernel, numbers_of([combine2]))
+    return with_numbers(kernel, [combine2])
 
 
 def combine_kernel(function: Operator, payload: Payload, *, checked: bool = False) -> UserKernel:
@@ -191,7 +190,7 @@ def combine_kernel(function: Operator, payload: Payload, *, checked: bool = Fals
     if not checked:
         check_order(function.name, function.python, random_triples(payload))
     file = linked_combine(function, payload, digest(function.meaning, variant))
-    return UserKernel(partial(kernel, numbers_of([function])), file, payload)
+    return UserKernel(with_numbers(kernel, [function]), file, payload)
 
 
 def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
@@ -209,7 +208,7 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
 
     kernel, result = _cached("reduce_cpu.py", [function], variant := f"reduce {payload}", build)
     file = linked_reduce(function, payload, result, digest(function.meaning, variant))
-    return UserKernel(partial(kernel, numbers_of([function])), file, result)
+    return UserKernel(with_numbers(kernel, [function]), file, result)
 
 
 def assign_kernel(operators: Operators, signature: Signature) -> Any:
@@ -220,7 +219,7 @@ def assign_kernel(operators: Operators, signature: Signature) -> Any:
         adapted = adapted_operators(own, (VALUE_PARAMETERS, VALUE_PARAMETERS))
         return _kept(make_assign(signature.value, signature.message, *adapted), cache)
 
-    return partial(_cached("assign_cpu.py", own, f"{signature}", build), numbers_of(own))
+    return with_numbers(_cached("assign_cpu.py", own, f"{signature}", build), own)
 
 
 def _cached(file: str, functions: Sequence[Operator], variant: str, build: Callable[[KernelCache], T]) -> T:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
 
-# Frames up to the caller of an algorithm: _warn, plan_and_place, _place, ensure_placed, the algorithm, its
-# decorator, the caller.
-_CALLER = 7
+# Frames up to the caller of an algorithm: _warn, plan_and_place, _place, ensure_placed, the algorithm, the
+# decorators of the last two, the caller.
+_CALLER = 8
 
 
 def make_plan(

@@ -2,8 +2,8 @@
 
 Owned vertices are numbered ``0..L-1`` in descending degree, of in-edges and out-edges. Mirrors are numbered
 ``L..L+M-1``, grouped by owner and sorted by the owner's numbering. The first part of a per-vertex array of
-length ``L + M`` is the state of the owned vertices. Its tail is the outbox and inbox of T13 §4.2. A kernel
-therefore never tests whether a neighbour is remote.
+length ``L + M`` is the state of the owned vertices. Its tail is the outbox and the inbox of T13 §4.2. A
+kernel therefore never tests whether a neighbour is remote.
 """
 
 from __future__ import annotations

@@ -102,7 +102,6 @@ class ApartElement(CpuElement):
         self._seen(edges)[begin : begin + len(written)] = written
 
     def download(self, array):
-        self._catch_up()
         return self._seen(array).copy()
 
     def begin_round(self):
@@ -166,7 +165,6 @@ class ApartElement(CpuElement):
             kernel = super().kernel(name)
 
             def on_own_arrays(*args):
-                self._catch_up()
                 given = [self._seen(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
                 answer = kernel(*given)
                 return Late(answer) if self.deferred and answer is not None else answer
@@ -184,7 +182,8 @@ class ApartElement(CpuElement):
         return held
 
     def _seen(self, array):
-        """Return the plain array for kernels; the array must be in this memory."""
+        """Return the plain array for the next work of this element; the array must be in this memory."""
+        self._catch_up()
         assert isinstance(array, Held)
         assert array.memory == self.memory
         return array.view(np.ndarray)
@@ -213,6 +212,7 @@ class ReadingElement(PeerElement):
         return isinstance(other, ReadingElement)
 
     def _seen(self, array):
+        self._catch_up()
         assert isinstance(array, Held)
         return array.view(np.ndarray)
 

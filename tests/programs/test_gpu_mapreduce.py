@@ -103,6 +103,11 @@ class JobGpu(PeerElement):
 
         return on_own_arrays
 
+    def wait_for(self, done):
+        """Copy now, because the host assigns parts of arrays, which this element does not see."""
+        super().wait_for(done)
+        self._catch_up()
+
     def room_after(self, taken):
         return 1 << 17
 

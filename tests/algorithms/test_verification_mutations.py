@@ -44,7 +44,7 @@ def marked(name):
     return pytest.param(name, marks=[loose, pytest.mark.slow])
 
 
-@pytest.mark.parametrize("name", map(marked, [*registry.names(), "kcore"]))
+@pytest.mark.parametrize("name", [marked(name) for name in [*registry.names(), "kcore"]])
 def test_changed_values_are_noticed(mutations, name):
     spec = registry.find(name)
     with warnings.catch_warnings():

@@ -28,7 +28,7 @@ OF_ALGORITHMS = [
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
 # For exchange verbs that none of the five algorithms uses. The transport contract tests them.
-OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min", "message.take_values"}
+OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
 # CPU twins in the tests, for kernels that no CPU run calls.
 TWINS = {
     "column_blocks": twins_column_blocks,

@@ -163,7 +163,7 @@ class AlgorithmContract:
 
             def run(world: World, graph: Graph = graph, arguments: dict[str, Any] = arguments) -> Result:
                 placed = partition(graph, [self.kind] * (1 + world.rank % 2), policy="random")
-                result = self.spec.function()(placed, **arguments)
+                result: Result = self.spec.function()(placed, **arguments)
                 for name in result:
                     result[name]  # ranks gather it together
                 return result

@@ -187,6 +187,7 @@ CASES = [
         make.file("t.txt", "# Weights: int32\n0 1 1\n\n1 2 1.5\n"),
         FORMAT,
         ("int32", "1.5", "edge 2"),
+        4,
     ),
     Case(
         "weights of names beyond their type",
@@ -325,12 +326,14 @@ CASES = [
         make.matrix(f"integer general\n2 2 1\n1 2 {2**64}\n"),
         FORMAT,
         ("64-bit", "entry 1"),
+        3,
     ),
     Case(
         "fraction for an integer",
         make.matrix("integer general\n2 2 1\n1 2 1.5\n"),
         FORMAT,
         ("integers", "1.5"),
+        3,
     ),
     *(
         Case(f"Matrix Market, {name}", make.matrix(text), FORMAT, words, line)
@@ -342,7 +345,7 @@ CASES = [
                 "skew beyond 64 bits",
                 f"integer skew-symmetric\n2 2 1\n2 1 {-(2**63)}\n",
                 ("negative", "write 'real'"),
-                None,
+                3,
             ),
         )
     ),

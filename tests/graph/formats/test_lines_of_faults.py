@@ -227,7 +227,7 @@ def test_a_metis_line_without_its_reverse_names_both_vertices(tmp_path):
     with pytest.raises(ev.FormatError, match="vertex 2 among the neighbours of 3 with the same"):
         ev.read(tmp_path / "g.graph")
     (tmp_path / "g.graph").write_text("2 1\n2\n1\n\n% c\n1\n")
-    with pytest.raises(ev.FormatError, match="one more") as refused:
+    with pytest.raises(ev.FormatError, match="found 3") as refused:
         ev.read(tmp_path / "g.graph")
     assert refused.value.line == 6
 

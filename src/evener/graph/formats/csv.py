@@ -86,7 +86,10 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
     shape = shape_of(head, options, path)
     first = shape.rows[0] if shape.rows else None
-    table, line_of = _table_without_merged_ids(source, shape, types_of(shape))
+    try:
+        table, line_of = _table_without_merged_ids(source, shape, types_of(shape))
+    except _WrongValueError as error:
+        raise FormatError(error.reason, path=path, line=error.line) from None
     # A quoted heading means that the writer may quote every field.
     quoted_heading = shape.heading and any(field.quoted for field in head.records[0].fields)
     if quoted_heading and first is not None and ids_are_quoted(shape, first.fields):

@@ -90,6 +90,7 @@ def cast_weights(
     if heading.weights is None:
         return weights
     if (wrong := first_not_representable(weights, heading.weights)) is not None:
-        msg = f"expected {heading.weights} weights by the comment, found {weights[wrong]}; correct one"
+        found = f"{weights[wrong]} for edge {wrong + 1}"
+        msg = f"expected {heading.weights} weights by the comment, found {found}; correct one"
         raise FormatError(msg, path=path, line=None if line_of is None else line_of(wrong))
     return weights.astype(heading.weights)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError, FileError, FormatError
+from evener.errors import ArgumentError, FileError, FormatError, shorten
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import Edges, build_graph, count_edges, refuse_infinite, write_lines
@@ -152,7 +152,7 @@ def _read_vertices(source: Source, *, with_properties: bool) -> NDArray[np.int64
     if len(repeated):
         twice = ascending[repeated[0]]
         line = line_of_row(source, int(np.flatnonzero(ids == twice)[1]))
-        raise FormatError(f"expected distinct vertex ids, found {twice} again", path=source.path, line=line)
+        raise FormatError(f"expected distinct vertex ids, found {twice} twice", path=source.path, line=line)
     return ascending
 
 
@@ -187,7 +187,8 @@ def _refuse_vertex(rows: Any, words: Any, text: Text, wrong: int | None = None) 
         words = words.cast(pa.binary())
         wrong = next(i for i, word in enumerate(words) if not re.fullmatch(rb"\d{1,18}", word.as_py()))
     places = np.flatnonzero(pc.not_equal(rows, "").to_numpy(zero_copy_only=False))
-    word = words[wrong].as_buffer().to_pybytes()[:60].decode("utf-8", "replace")
+    word = words[wrong].as_buffer().to_pybytes().decode("utf-8", "replace")
+    word = shorten(word, 60)
     msg = f"expected a vertex id, an integer from 0 up, in each line, found {word!r}"
     raise FormatError(msg, path=text.source.path, line=text.line + 1 + int(places[wrong]))
 
@@ -226,7 +227,7 @@ def _renumber(edges: Edges, ids: NDArray[np.int64], source: Source) -> None:
         place = np.minimum(np.searchsorted(ids, end), max(len(ids) - 1, 0))
         unknown = np.flatnonzero(ids[place] != end) if len(ids) else np.arange(min(len(end), 1))
         if len(unknown):
-            msg = f"expected a vertex of the vertex file, found {end[unknown[0]]}, which it lacks"
+            msg = f"expected a vertex of the vertex file, found vertex {end[unknown[0]]}, which it lacks"
             raise FormatError(msg, path=source.path, line=line_of_row(source, int(unknown[0])))
     if len(ids) == 0 or ids[-1] == len(ids) - 1:
         edges.n = len(ids)

@@ -126,7 +126,7 @@ def _check_integers(weights: NDArray[Any], field: str, path: Path, line_of: Call
     target = np.int64 if field == "integer" else np.uint64
     if (wrong := first_not_representable(weights, target)) is not None:
         kind = field.replace("-", " ")
-        msg = f"expected 64-bit {kind}s by the banner, found {weights[wrong]}"
+        msg = f"expected 64-bit {kind}s by the banner, found {weights[wrong]} in entry {wrong + 1}"
         raise FormatError(msg, path=path, line=line_of(wrong))
 
 

@@ -91,8 +91,8 @@ def _refuse_asymmetry(
     backward = tuple(int(one[back[place]]) for one in (heads, tails, weights))
     tail, head = forward[:2] if forward < backward else backward[1::-1]
     same = "" if values is None else " with the same weight"
-    expected = f"expected vertex {tail + 1} among the neighbours of {head + 1}{same}"
-    msg = f"{expected}, because the line of {tail + 1} lists {head + 1}"
+    expected = f"vertex {tail + 1} among the neighbours of {head + 1}{same}"
+    msg = f"expected every edge in both directions, and {expected}, because {tail + 1} lists {head + 1}"
     raise FormatError(msg, path=path)
 
 
@@ -139,7 +139,7 @@ def _rows(
     rows = pc.ascii_trim_whitespace(lines.filter(pa.array(is_row)))
     beyond = np.flatnonzero(pc.not_equal(rows.slice(left), "").to_numpy(zero_copy_only=False))
     if len(beyond):
-        msg = f"expected {n} lines of vertices by the heading, found one more"
+        msg = f"expected {n} lines of vertices by the heading, found {n + 1}"
         raise FormatError(msg, path=path, line=int(number[left + beyond[0]]))
     rows, number = rows.slice(0, left), number[:left]
     fields = pc.ascii_split_whitespace(rows)

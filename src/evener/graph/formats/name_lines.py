@@ -204,7 +204,7 @@ def _columns(
     for column in columns[:2]:
         empty = np.flatnonzero(pc.equal(column, "").to_numpy())
         if len(empty):
-            msg = "expected a tail and a head, found an empty field; complete or remove the line"
+            msg = "expected 2 fields, a tail and a head, found 1 and an empty field; complete the line"
             raise FormatError(msg, path=path, line=int(line[empty[0]]))
     return columns
 

@@ -36,15 +36,7 @@ def kcore(monkeypatch):
     kcore_example.register(monkeypatch, {"kcore": "evener_kcore:SPEC"})
 
 
-def marked(name):
-    """Return a parameter of an algorithm; the verifiers of three centralities may miss changes."""
-    if name not in ("eigenvector_centrality", "hits", "katz_centrality"):
-        return name
-    loose = pytest.mark.xfail(reason="changes within the tolerance", strict=False)
-    return pytest.param(name, marks=[loose, pytest.mark.slow])
-
-
-@pytest.mark.parametrize("name", [marked(name) for name in [*registry.names(), "kcore"]])
+@pytest.mark.parametrize("name", [*registry.names(), "kcore"])
 def test_changed_values_are_noticed(mutations, name):
     spec = registry.find(name)
     with warnings.catch_warnings():

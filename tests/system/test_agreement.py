@@ -509,12 +509,12 @@ UNEQUAL = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), EQUAL, ids=str)
+@pytest.mark.parametrize(("one", "other"), EQUAL, ids=range(len(EQUAL)))
 def test_equal_values(one, other):
     assert digest_of(one) == digest_of(other)
 
 
-@pytest.mark.parametrize(("one", "other"), UNEQUAL, ids=str)
+@pytest.mark.parametrize(("one", "other"), UNEQUAL, ids=range(len(UNEQUAL)))
 def test_unequal_values(one, other):
     assert digest_of(one) != digest_of(other)
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import sys
 import tempfile
-import time
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +25,11 @@ import evener as ev
 from evener.algorithms import registry
 from evener.cli import main as command
 from evener.testing.ranks import run_ranks
+from harness import record
 from oracles import judge, judgeable
 from outside import register_kcore
 from small_graphs import draw, draw_arguments, supported, with_weights_option
 
-RECORD = Path(__file__).parent / "results/verification_mutations.json"
 _UNKNOWN_NUMBER, _UNKNOWN_NAME = 1 << 40, "no such vertex"
 # Changes of each answer before the next graph is drawn.
 _EACH = 25
@@ -323,31 +323,36 @@ def main():
     options.add_argument(
         "--no-record", action="store_true", help="do not write results/verification_mutations.json"
     )
+    options.add_argument("--processes", type=int, default=1, help="processes, each for one algorithm")
     given = options.parse_args()
-    warnings.simplefilter("ignore", ev.ConvergenceWarning)
-    register_kcore()
-    rows, start = {}, time.perf_counter()
+    _prepare()
     heads = ("changed", "noticed", "other right", "command", "ranks", "missed")
     print(f"{'algorithm':24}", *(f"{head:>12}" for head in heads))
-    for name in given.only or registry.names():
-        spec, rng = registry.find(name), np.random.default_rng([given.seed, *name.encode()])
-        found = count(rng, spec, given.mutations)
-        count_by_command(rng, spec, given.by_command, found)
-        if spec.verify_in_parts is not None:
-            count_on_ranks(rng, spec, given.on_ranks, found)
-        rows[name] = {**vars(found), "missed": found.missed[:20], "missed_count": len(found.missed)}
-        print(
-            f"{name:24}",
-            *(f"{one:12}" for one in list(vars(found).values())[:-1]),
-            f"{len(found.missed):12}",
-            flush=True,
-        )
-        for one in found.missed[:3]:
-            print("   ", {k: v for k, v in one.items() if k not in ("ids", "edges")}, flush=True)
+    names, rows = given.only or registry.names(), []
+    with get_context("spawn").Pool(given.processes, _prepare) as processes:
+        for name, found in zip(names, processes.imap(partial(_count, given=given), names), strict=True):
+            rows.append({"algorithm": name, **vars(found), "missed": len(found.missed)})
+            print(f"{name:24}", *(f"{one:12}" for one in list(rows[-1].values())[1:]), flush=True)
+            for one in found.missed[:3]:
+                print("   ", {k: v for k, v in one.items() if k not in ("ids", "edges")}, flush=True)
     if not given.no_record:
-        record = {"seed": given.seed, "seconds": round(time.perf_counter() - start, 1), "algorithms": rows}
-        RECORD.write_text(json.dumps(record, indent=1, default=str) + "\n", encoding="utf-8")
-    sys.exit(any(row["missed_count"] for row in rows.values()))
+        question = "Do verifiers notice each changed value that is wrong?"
+        record("verification_mutations", question=question, rows=rows, seed=given.seed)
+    sys.exit(any(row["missed"] for row in rows))
+
+
+def _prepare():
+    warnings.simplefilter("ignore", ev.ConvergenceWarning)
+    register_kcore()
+
+
+def _count(name, given):
+    spec, rng = registry.find(name), np.random.default_rng([given.seed, *name.encode()])
+    found = count(rng, spec, given.mutations)
+    count_by_command(rng, spec, given.by_command, found)
+    if spec.verify_in_parts is not None:
+        count_on_ranks(rng, spec, given.on_ranks, found)
+    return found
 
 
 if __name__ == "__main__":

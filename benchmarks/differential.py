@@ -22,7 +22,7 @@ import evener as ev
 from evener.algorithms import registry
 from evener.partition.policy import policy_names
 from harness import record
-from oracles import judge, judgeable
+from oracles import is_undefined, judge, judgeable
 from outside import register_kcore
 from small_graphs import draw, draw_arguments, supported, with_weights_option
 
@@ -46,7 +46,7 @@ def run(seed, count, names):
         arguments = with_weights_option(rng, spec.function(), draw_arguments(rng, name, small))
         run_it = partial(spec.function(), **arguments)
         answer = partial(run_it, placed) if placed is not None else partial(run_it, small.graph, **how)
-        wrong = _checked(spec, small, answer)
+        wrong = _checked(spec, small, answer, arguments)
         placed_by = "the run" if placed is None else "partition"
         yield name, wrong and f"{wrong} with {arguments} on {how}, placed by {placed_by}"
 
@@ -61,7 +61,7 @@ def _placement(rng):
     }
 
 
-def _checked(spec, small, answer):
+def _checked(spec, small, answer, arguments):
     """Return what is wrong with an answer, by the oracle or by `ev.verify`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ev.ConvergenceWarning)
@@ -74,6 +74,8 @@ def _checked(spec, small, answer):
             if wrong := judge(spec.name, small.edges, parameters, arrays, result.outcome):
                 return f"wrong: {wrong}"
         except Exception as error:  # noqa: BLE001 - a failure of the run is a finding
+            if isinstance(error, ev.ArgumentError) and is_undefined(spec.name, small.edges, arguments):
+                return None
             return f"{type(error).__name__}: {error}"
         try:
             ev.verify(result)

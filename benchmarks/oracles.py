@@ -17,6 +17,7 @@ import numpy as np
 # Relative differences that rounding explains, by the type of the answer.
 _RELATIVE = {"float32": 5e-6, "float64": 1e-8}
 # Largest error of the values that an iteration approaches.
+_EIGENVECTORS = ("eigenvector_centrality", "hits", "katz_centrality")
 _APPROACHED = 2e-6
 
 
@@ -94,8 +95,15 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
 
 
 def judgeable(spec, result):
-    """Return whether an answer is defined: values that have not converged are, only for PageRank."""
-    return result.outcome.get("converged") is not False or spec.name == "pagerank"
+    """Return whether an answer is defined: eigenvectors that have not converged are not."""
+    return result.outcome.get("converged") is not False or spec.name not in _EIGENVECTORS
+
+
+def is_undefined(name, edges, arguments):
+    """Return whether a graph has no answer: without a cycle, no eigenvalue is above 0."""
+    matrix = _weighted_matrix(edges, {"weights": arguments.get("weights")})
+    graph = nx.from_numpy_array(matrix, create_using=nx.DiGraph)
+    return name == "eigenvector_centrality" and matrix.any() and nx.is_directed_acyclic_graph(graph)
 
 
 def distances(edges, sources, *, weighted):

@@ -241,11 +241,12 @@ def test_arguments_that_the_algorithm_refuses(name):
 
 
 def test_integers_beyond_the_precision_of_the_distances():
-    """Distances of int64 are compared as float64, which allows its rounding errors."""
+    """Integers are exact below 2^53, and distances beyond are refused."""
     weights = np.array([1 << 60, 1], np.int64)
     graph = ev.Graph.from_edges([0, 1], [1, 2], weights)
-    right = [0, 1 << 60, (1 << 60) + 1]
-    ev.verify(Claim("sssp", graph, {"distance": right, "parent": np.array([0, 0, 1])}, {"source": 0}))
+    right = {"distance": [0, 1 << 60, (1 << 60) + 1], "parent": np.array([0, 0, 1])}
+    with pytest.raises(VerificationError, match="below 2\\^53"):
+        ev.verify(Claim("sssp", graph, right, {"source": 0}))
     near = ev.Graph.from_edges([0, 1], [1, 2], np.array([1 << 51, 1], np.int64))
     for off in (-1, 1):
         wrong = np.array([0.0, 1 << 51, (1 << 51) + 1 + off])

@@ -192,11 +192,15 @@ def test_a_run_on_a_device(device_allocations, graph, name, mixed):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
     expected = values_of(function(graph, **arguments, on="cpu:1"))
     placed = ev.partition(graph, devices(mixed), alpha=0.5 if mixed else None)
-    failed = device_allocations.check_each(
-        lambda: values_of(function(placed, **arguments)),
-        has_values(expected),
-        error=DeviceOutOfMemory,
-    )
+
+    def run():
+        try:
+            return values_of(function(placed, **arguments))
+        finally:
+            for element in placed.elements:
+                element.wait()  # its last copies refer to arrays
+
+    failed = device_allocations.check_each(run, has_values(expected), error=DeviceOutOfMemory)
     assert failed > 1
 
 

@@ -52,6 +52,30 @@ ENDLESS = """
 """
 
 
+# Programs with a function of the user that loops without end once it gets a 5.
+LOOPING = """
+    import numpy as np
+    import evener as ev
+
+    def loop(value):
+        while value == 5:
+            pass
+        return value
+
+    g, on = ev.read("rmat:6"), {on!r}
+    print("begins", flush=True)
+    {call}
+"""
+CALLS = {
+    "gimv": "ev.gimv(g, lambda m, v: loop(v), min, min, np.arange(g.n), on=on)",
+    "vertex_program": """ev.vertex_program(g, ev.VertexProgram(
+        state={"x": np.arange(g.n)}, send=lambda state, weight: state.x, combine=min,
+        apply=lambda state, message: ((loop(message),), 0)), until=3, on=on)""",
+    "map": "ev.mapreduce(g, lambda source, target: (loop(source), 1), combine=max, on=on)",
+    "reduce": "ev.mapreduce(g, lambda a, b: (a, 1), reduce=lambda key, values: loop(len(values)), on=on)",
+}
+
+
 # A shell starts background processes with SIGINT ignored, and child processes inherit this. These lines
 # restore the handlers of a process at a terminal.
 AT_A_TERMINAL = """
@@ -161,3 +185,22 @@ class TestInterrupt:
         folder = CheckpointFolder(tmp_path / "saved")
         (shard,) = folder.read_manifest(folder.generations()[0]).shards
         folder.read(shard.state, ["<f4"], shard.owned, shard.state_checksum)
+
+    @pytest.mark.parametrize(
+        ("call", "on"),
+        [
+            ("gimv", ["cpu:1", "cpu:1"]),
+            *(pytest.param(call, ["cpu:1"], marks=pytest.mark.slow) for call in CALLS),
+        ],
+    )
+    def test_an_endless_function_of_the_user(self, tmp_path, call, on):
+        with self.start(LOOPING.format(on=on, call=CALLS[call]), tmp_path) as process:
+            assert process.stdout.readline() == "begins\n"
+            time.sleep(6)  # compile, or load from the cache folder
+            assert process.poll() is None, process.stderr.read()
+            since = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=DEADLINE)
+        assert time.monotonic() - since < 10  # 1 s, and more on a busy machine
+        assert process.returncode == -signal.SIGINT
+        assert err.splitlines()[-1] == "KeyboardInterrupt"

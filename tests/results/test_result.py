@@ -112,7 +112,8 @@ class TestMapping:
         for name in r:
             assert (other[name] == r[name]).all()
         assert other.partitioned is None
-        assert other.explain() == r.explain()
+        placement = next(line for line in r.explain().splitlines() if line.startswith("Placement: "))
+        assert other.explain() == r.explain().replace(f"{placement}\n", "")
         for kept in (other.graph.offsets, other.graph.targets):
             with pytest.raises(ValueError, match="read-only"):
                 kept[0] = 5
@@ -215,11 +216,11 @@ class TestTables:
         r = result([0, 1, -1], name="distance", parent=[3, 3, -1] if ids[0] == 3 else [0, 0, -1], ids=ids)
         path = tmp_path / f"table{suffix}"
         r.write(path)
-        claim = load_claim(path, r.graph, spec=replace(find("bfs"), name="test"), parameters={"delta": 2})
+        claim = load_claim(path, r.graph, spec=replace(find("bfs"), name="test"), parameters={"cutoff": 2})
         assert claim["distance"].tolist() == r["distance"].tolist()
         assert claim["parent"].tolist() == r["parent"].tolist()
         kept = {} if suffix in {".csv", ".tsv"} else {"source": 0}
-        assert claim.parameters == {**kept, "delta": 2}
+        assert claim.parameters == {**kept, "cutoff": 2}
         assert list(tmp_path.iterdir()) == [path]
 
     def test_other_readers_give_the_same_values(self, tmp_path):
@@ -270,7 +271,7 @@ class TestTables:
         )
         # A column of a text file is text if one of its values is text, with or without quotes.
         spec = next(find(name) for name in builtin_names() if COLUMNS[column] in find(name).columns)
-        message = f"expected numbers in column '{column}', found {found} of type"
+        message = f"in column '{column}', found {found}"
         graph = result([0.0] * 3, ids=[3, 5, 9]).graph
         with pytest.raises(ev.FormatError, match=message):
             load_claim(path, graph, spec=spec, parameters={})

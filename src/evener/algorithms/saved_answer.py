@@ -222,11 +222,15 @@ def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
         ids: NDArray[np.int64] = column.cast(pa.int64()).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         wrong = next(
-            (repr(value) for value in column.to_pylist() if not is_integral(value)), "a value of over 63 bits"
+            (repr(value) for value in column.to_pylist() if not _is_id(value)), "a value of over 63 bits"
         )
         msg = f"expected vertices, which are integers, in column {name!r}, found {wrong}"
         raise FormatError(msg, path=path) from error
     return ids
+
+
+def _is_id(value: Any) -> bool:
+    return is_integral(value) or (isinstance(value, str) and value.isascii() and value.isdigit())
 
 
 def _first_not_number(column: pa.ChunkedArray) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from evener.errors import ArgumentError, FileError
 from evener.graph.formats.file import Source
-from evener.system.files import atomic_write
+from evener.system.files import NOT_UTF8, atomic_write, has_utf8_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -134,7 +134,7 @@ def read_table(path: Path, *, strings: Iterable[str] = ()) -> pa.Table:
     else:
         check_suffix(path)
     if not path.exists():
-        msg = f"cannot read {path}: no such file"
+        msg = f"cannot read {path}: {'no such file' if has_utf8_path(path) else NOT_UTF8}"
         raise FileError(msg)
     suffix = path.suffix.lower()
     with Source(path).translate_errors("a table of results"):

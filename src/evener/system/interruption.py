@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Call = tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]
 
-__all__ = ["Abandoned", "interrupt_calls", "interruptible"]
+__all__ = ["interrupt_calls", "interruptible"]
 
 # Seconds between checks for interrupts, and seconds that an interrupted call has to return.
 _LOOK, _GRACE = 0.2, 0.5
@@ -30,16 +30,12 @@ _idle: list[SimpleQueue[Call]] = []
 _interrupts = 0
 
 
-class Abandoned(KeyboardInterrupt):
-    """An interrupt during a call that still runs. Do not wait for its work."""
-
-
 def interruptible(function: Callable[..., T]) -> Callable[..., T]:
     """Return a function that calls `function`, and that an interrupt ends while the call runs on.
 
     An interrupt is a KeyboardInterrupt of the calling thread, or `interrupt_calls` of another thread. Then
-    the function waits half a second for the call. It raises KeyboardInterrupt, or `Abandoned` if the call
-    still runs, which keeps the arguments of the call alive.
+    the function waits half a second for the call and raises KeyboardInterrupt. A call that still runs keeps
+    its arguments alive.
     """
 
     @wraps(function)
@@ -56,7 +52,7 @@ def interruptible(function: Callable[..., T]) -> Callable[..., T]:
             return result.result()
         with suppress(KeyboardInterrupt):
             wait([result], _GRACE)
-        raise (KeyboardInterrupt if result.done() else Abandoned)
+        raise KeyboardInterrupt
 
     return call
 

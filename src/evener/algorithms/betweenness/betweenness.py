@@ -225,8 +225,7 @@ def _accumulate(
     engine: Engine, checkpoints: Checkpoints, pg: PartitionedGraph, chosen: NDArray[np.int64]
 ) -> tuple[PartitionedArray, int]:
     state, done, edges = SearchState(engine, pg.graph.n), 0, 0
-    pace = Pace(engine, len(chosen))
-    on_group = None
+    pace, on_group = Pace(engine, len(chosen)), None
     if engine.group is not None:
         on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
     while done < len(chosen):

@@ -23,8 +23,8 @@ import numpy as np
 from evener.algorithms.arguments import ensure_placed, graph_of, opened, unsigned
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.personalization import as_mapping, jumps_of, teleport_of
-from evener.algorithms.pagerank.strength import placed_strength, uses_weights
 from evener.algorithms.recording import finish_run
+from evener.algorithms.strength import placed_strength, uses_weights
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray

@@ -17,7 +17,7 @@ import numpy as np
 from evener.algorithms.pagerank import verify_cpu as kernels
 from evener.algorithms.pagerank.pagerank import rank_dtype, tolerance_of
 from evener.algorithms.pagerank.personalization import jumps_of
-from evener.algorithms.pagerank.strength import out_strength, uses_weights
+from evener.algorithms.strength import out_strength, uses_weights
 from evener.algorithms.verification import (
     PIECE,
     checked_count,
@@ -183,7 +183,7 @@ def warn_not_converged(answer: Answer) -> None:
         f"the ranks are correct for {_count_of_iterations(_iterations_of(answer))}, and have not converged: "
         f"tol={answer.parameters['tol']:g} was not met; increase max_iter"
     )
-    warnings.warn(msg, ConvergenceWarning, stacklevel=5)
+    warnings.warn(msg, ConvergenceWarning, stacklevel=6)
 
 
 def _iterations_of(answer: Answer) -> int:

@@ -24,7 +24,7 @@ from evener.elements.cuda.staging import Staging
 from evener.elements.cuda.streams import CopyDone, CopyStreams
 from evener.errors import ArgumentError, DeviceError
 from evener.kernels.kernel import Kernel, LinkedFile
-from evener.system.interruption import Abandoned, interruptible
+from evener.system.interruption import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -244,17 +244,17 @@ class CudaElement(GpuMemory):
         return super().download(array)
 
     def _wait_for_kernels(self) -> None:
-        synchronize = self._cupy.cuda.get_current_stream().synchronize
+        stream = self._cupy.cuda.get_current_stream()
         if not self._may_hang:
-            synchronize()
+            stream.synchronize()
             return
         if self._hangs:
             msg = f"{self.name}: an interrupted function of the user still runs; end this process to stop it"
             raise DeviceError(msg)
         try:
-            interruptible(synchronize)()
-        except Abandoned:
-            self._hangs = True
+            interruptible(stream.synchronize)()
+        except KeyboardInterrupt:
+            self._hangs = not stream.done
             raise
 
     # ---- clock ----------------------------------------------------------------------------------

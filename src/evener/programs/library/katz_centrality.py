@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, opened, weights_used
-from evener.algorithms.pagerank.strength import placed_strength
 from evener.algorithms.spec import Column, Option
+from evener.algorithms.strength import placed_strength
 from evener.algorithms.verification import column, fail, finite_number, first_true, required_parameter
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number

@@ -91,9 +91,7 @@ def _refuse_asymmetry(
     backward = tuple(int(one[back[place]]) for one in (heads, tails, weights))
     tail, head = forward[:2] if forward < backward else backward[1::-1]
     same = "" if values is None else " with the same weight"
-    expected = (
-        f"vertex {tail + 1} among the neighbours of {head + 1}{same}, as {tail + 1} lists {head + 1}"
-    )
+    expected = f"vertex {tail + 1} among the neighbours of {head + 1}{same}, as {tail + 1} lists {head + 1}"
     msg = f"expected every edge in both directions, and {expected}; give --directed"
     raise FormatError(msg, path=path)
 

@@ -196,7 +196,7 @@ class TestInterrupt:
     def test_an_endless_function_of_the_user(self, tmp_path, call, on):
         with self.start(LOOPING.format(on=on, call=CALLS[call]), tmp_path) as process:
             assert process.stdout.readline() == "begins\n"
-            time.sleep(6)  # compile, or load from the cache folder
+            time.sleep(4)  # compile, or load from the cache folder
             assert process.poll() is None, process.stderr.read()
             since = time.monotonic()
             process.send_signal(signal.SIGINT)

@@ -189,6 +189,7 @@ def test_other_kinds_are_refused(name):
             read_operator("combine2", function_of(REFUSED[name], 2, closure=closure), ())
 
 
+@pytest.mark.slow
 def test_compiled_code_gives_the_results_of_python():
     """With numbers as arguments and as constants. Some code needs constants."""
     only_constants = "place in a tuple of types"

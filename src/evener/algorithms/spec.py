@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from evener.algorithms.verification import Answer
 
-__all__ = ["GOAL_OPTIONS", "AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
+__all__ = ["GOAL_OPTIONS", "WEIGHTS_OPTION", "AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
 
 # "vertex" and "vertices" are ids as the graph names its vertices. "vertex_values" is a mapping of ids to
 # numbers or an array with a number for each vertex.
@@ -230,6 +230,15 @@ def resolve(path: str) -> Callable[..., Any]:
         raise ArgumentError(msg)
     return cast("Callable[..., Any]", function)
 
+
+# The option of algorithms that use the weights of edges unless the caller says otherwise.
+WEIGHTS_OPTION = Option(
+    "weights",
+    "bool",
+    "Use edge weights (default: if the graph has weights).",
+    flags=("--weights/--no-weights",),
+    changes_answer=False,
+)
 
 # The options of a search: its sources, and where it ends.
 GOAL_OPTIONS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import AlgorithmSpec, Column, Option, StateBytes, Traffic
+from evener.algorithms.spec import WEIGHTS_OPTION, AlgorithmSpec, Column, Option, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -24,13 +24,7 @@ SPEC = AlgorithmSpec(
             changes_answer=False,
         ),
         Option("max_iter", "int", "Largest number of iterations (default 100).", changes_answer=False),
-        Option(
-            "weights",
-            "bool",
-            "Use edge weights (default: if the graph has weights).",
-            flags=("--weights/--no-weights",),
-            changes_answer=False,
-        ),
+        WEIGHTS_OPTION,
         Option(
             "dtype",
             "str",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import graph_of, opened, weights_used
-from evener.algorithms.spec import Column, Option
+from evener.algorithms.spec import WEIGHTS_OPTION, Column, Option
 from evener.algorithms.verification import column, fail, first_true
 from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
@@ -46,13 +46,7 @@ SPEC = program_spec(
     options=(
         Option("tol", "float", "Relative change that ends the run (default 1e-9).", changes_answer=False),
         Option("max_iter", "int", "Largest number of supersteps (default 1000).", changes_answer=False),
-        Option(
-            "weights",
-            "bool",
-            "Use edge weights (default: if the graph has weights).",
-            flags=("--weights/--no-weights",),
-            changes_answer=False,
-        ),
+        WEIGHTS_OPTION,
     ),
 )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.arguments import ensure_placed, graph_of, opened, weights_used
-from evener.algorithms.spec import Column, Option
+from evener.algorithms.spec import WEIGHTS_OPTION, Column, Option
 from evener.algorithms.strength import placed_strength
 from evener.algorithms.verification import column, fail, finite_number, first_true, required_parameter
 from evener.errors import ArgumentError
@@ -52,13 +52,7 @@ SPEC = program_spec(
         ),
         Option("tol", "float", "Largest change of a value (default 1e-9).", changes_answer=False),
         Option("max_iter", "int", "Largest number of iterations (default 1000).", changes_answer=False),
-        Option(
-            "weights",
-            "bool",
-            "Use edge weights (default: if the graph has weights).",
-            flags=("--weights/--no-weights",),
-            changes_answer=False,
-        ),
+        WEIGHTS_OPTION,
     ),
 )
 

@@ -6,6 +6,7 @@ the process alive, while the calling thread waits and answers signals.
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -24,8 +25,9 @@ __all__ = ["interrupt_calls", "interruptible"]
 # Seconds between checks for interrupts, and seconds that an interrupted call has to return.
 _LOOK, _GRACE = 0.2, 0.5
 
-# The queues of threads that wait for a call.
+# The queues of threads that wait for a call. A child of a fork has none of its parent's threads.
 _idle: list[SimpleQueue[Call]] = []
+os.register_at_fork(after_in_child=_idle.clear)
 # The number of interrupts so far.
 _interrupts = 0
 
@@ -42,7 +44,7 @@ def interruptible(function: Callable[..., T]) -> Callable[..., T]:
     def call(*args: Any) -> T:
         before = _interrupts
         result: Future[T] = Future()
-        (_idle.pop() if _idle else _start()).put((result, function, args))
+        _take_thread().put((result, function, args))
         try:
             while _interrupts == before and not wait([result], _LOOK).done:
                 pass
@@ -63,7 +65,10 @@ def interrupt_calls() -> None:
     _interrupts += 1
 
 
-def _start() -> SimpleQueue[Call]:
+def _take_thread() -> SimpleQueue[Call]:
+    """Return the queue of an idle thread, or of a new one."""
+    with suppress(IndexError):  # another thread may take the last one
+        return _idle.pop()
     calls: SimpleQueue[Call] = SimpleQueue()
     threading.Thread(target=_serve, args=(calls,), name="evener-call", daemon=True).start()
     return calls

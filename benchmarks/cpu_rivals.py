@@ -27,7 +27,7 @@ import numpy as np
 import evener as ev
 import harness
 import machine
-from evener.algorithms.verify import match_equivalent, match_exact
+from evener.spec.verify import match_equivalent, match_exact
 from floors import floor_bytes
 from gap import Gap
 from rivals import LIBRARIES, UNREACHED

@@ -19,8 +19,8 @@ from multiprocessing import get_context
 import numpy as np
 
 import evener as ev
-from evener.algorithms import registry
 from evener.partition.policy import policy_names
+from evener.spec import registry
 from harness import record
 from oracles import is_undefined, judge, judgeable
 from outside import register_kcore

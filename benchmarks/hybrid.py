@@ -30,10 +30,10 @@ import evener as ev
 import gpu_floors
 import harness
 from cpu_rivals import WEIGHTS, draw_sources
-from evener.algorithms.registry import find
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model, plan_and_place
+from evener.spec.registry import find
 
 ITERATIONS = 8
 # The array of each task's result in which answers are compared.

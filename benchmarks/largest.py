@@ -30,7 +30,7 @@ from pathlib import Path
 import evener as ev
 import harness
 from cpu_rivals import draw_sources
-from evener.algorithms.verify import Claim
+from evener.spec.verify import Claim
 from evener.system.memory import available, format_bytes
 
 # Traversed edges per second of TOTEM on R-MAT 30, on two processors and two GPUs (T13, figure 20).

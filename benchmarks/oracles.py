@@ -17,7 +17,7 @@ import numpy as np
 # Relative differences that rounding explains, by the type of the answer.
 _RELATIVE = {"float32": 5e-6, "float64": 1e-8}
 # Largest error of the values that an iteration approaches.
-_EIGENVECTORS = ("eigenvector_centrality", "hits", "katz_centrality")
+_EIGENVECTORS = ("eigenvector", "hits", "katz")
 _APPROACHED = 2e-6
 
 
@@ -103,7 +103,7 @@ def is_undefined(name, edges, arguments):
     """Return whether a graph has no answer: without a cycle, no eigenvalue is above 0."""
     matrix = _weighted_matrix(edges, {"weights": arguments.get("weights")})
     graph = nx.from_numpy_array(matrix, create_using=nx.DiGraph)
-    return name == "eigenvector_centrality" and matrix.any() and nx.is_directed_acyclic_graph(graph)
+    return name == "eigenvector" and matrix.any() and nx.is_directed_acyclic_graph(graph)
 
 
 def distances(edges, sources, *, weighted):
@@ -401,10 +401,10 @@ _JUDGES = {
     "betweenness": _betweenness,
     "bfs": _bfs,
     "cdlp": _cdlp,
-    "eigenvector_centrality": _eigenvector_centrality,
+    "eigenvector": _eigenvector_centrality,
     "hits": _hits,
     "k_core": _k_core,
-    "katz_centrality": _katz_centrality,
+    "katz": _katz_centrality,
     "kcore": _kcore,
     "maximal_independent_set": _maximal_independent_set,
     "pagerank": _pagerank,

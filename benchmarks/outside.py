@@ -6,7 +6,7 @@ import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-from evener.algorithms import registry
+from evener.spec import registry
 
 _SOURCE = Path(__file__).resolve().parent.parent / "examples/kcore/src"
 

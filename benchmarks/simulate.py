@@ -26,10 +26,10 @@ import numpy as np
 import evener as ev
 import harness
 import simulation
-from evener.algorithms.registry import find
 from evener.elements.description import describe_elements
 from evener.graph.generators.recipes import EDGE_FACTOR
 from evener.planning.planner import cost_model
+from evener.spec.registry import find
 from on_ranks import TASKS
 from simulation import Link, Parts, Rates
 

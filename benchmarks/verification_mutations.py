@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 import evener as ev
-from evener.algorithms import registry
 from evener.cli import main as command
+from evener.spec import registry
 from evener.testing.ranks import run_ranks
 from harness import record
 from oracles import judge, judgeable

@@ -13,8 +13,8 @@ from importlib import import_module
 import pytest
 from hypothesis import settings
 
-from evener.algorithms import recording
 from evener.cli import main
+from evener.spec import recording
 from tuning import tune
 
 # pytest also explains failed assertions in these modules.

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 
 import evener as ev
-from evener.algorithms import registry
+from evener.spec import registry
 
 PROJECT = Path(__file__).resolve().parent.parent / "examples/kcore"
 FOLDER = PROJECT / "src/evener_kcore"

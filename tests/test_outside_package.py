@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import evener as ev
-from evener.algorithms.registry import builtin_names
+from evener.spec.registry import names_with_kernels
 from kcore_example import PROJECT
 
 SOURCE = Path(ev.__file__).parents[1]
@@ -181,6 +181,6 @@ def test_a_run_imports_no_other_algorithm_no_cuda_and_no_planner(python):
     assert done.status == 0, done.err
     imported = set(json.loads(done.out.splitlines()[-1]))
     unwanted = {"evener_kcore", "evener.planning", "evener.elements.cuda.element", "cupy", "cuda", "pynvml"}
-    unwanted |= {f"evener.algorithms.{name}" for name in builtin_names() if name != "bfs"}
+    unwanted |= {f"evener.algorithms.{name}" for name in names_with_kernels() if name != "bfs"}
     assert imported & unwanted == set()
     assert {"evener.algorithms.bfs.bfs", "evener.elements.cpu"} <= imported

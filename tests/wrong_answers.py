@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from evener.algorithms.verify import Claim, verify
 from evener.errors import VerificationError
+from evener.spec.verify import Claim, verify
 
 
 def claim(algorithm, graph, parameters=None, **arrays):

@@ -21,11 +21,11 @@ from cache import missing as no_counters
 import evener as ev
 import harness
 from cpu_rivals import draw_sources
-from evener.algorithms.registry import find
 from evener.elements.hardware import gpu_facts
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model
+from evener.spec.registry import find
 
 ACTIVITIES = ("compute", "send", "receive", "wait")
 # Relative difference of two runs whose ranks and centralities are each correct to 1e-6.

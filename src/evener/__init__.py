@@ -17,16 +17,12 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from evener.algorithms.registry import builtin_names, program_names
+from evener.spec.registry import builtin_names
 from evener.system.address_space import reserve_little
 from evener.system.version import __version__
 
 if TYPE_CHECKING:
-    from evener.algorithms.comparison import PolicyComparison, compare_policies
-    from evener.algorithms.plan import plan
-    from evener.algorithms.public import *  # noqa: F403
-    from evener.algorithms.verification import Claim
-    from evener.algorithms.verify import verify
+    from evener.algorithms import *  # noqa: F403
     from evener.engine.array import PartitionedArray
     from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.engine import Engine
@@ -51,14 +47,17 @@ if TYPE_CHECKING:
     from evener.partition.folder import read_partitioned, write_partitioned
     from evener.programs.gimv import gimv
     from evener.programs.mapreduce.mapreduce import mapreduce
-    from evener.programs.public import *  # noqa: F403
     from evener.programs.vertex_program import VertexProgram, vertex_program
     from evener.results.result import Result
+    from evener.spec.comparison import PolicyComparison, compare_policies
+    from evener.spec.plan import plan
+    from evener.spec.verification import Claim
+    from evener.spec.verify import verify
     from evener.system.launch import launch
 
 reserve_little()
 
-_ALGORITHMS = (*builtin_names(), *program_names())
+_ALGORITHMS = builtin_names()
 
 __all__ = [
     "ArgumentError",
@@ -103,7 +102,7 @@ __all__ += _ALGORITHMS
 _HOMES = {
     "ArgumentError": "errors",
     "Checkpoint": "engine.checkpoints.request",
-    "Claim": "algorithms.verification",
+    "Claim": "spec.verification",
     "ConvergenceWarning": "errors",
     "Engine": "engine.engine",
     "DeviceError": "errors",
@@ -116,7 +115,7 @@ _HOMES = {
     "Kernel": "kernels.kernel",
     "OutOfMemoryError": "errors",
     "PartitionedArray": "engine.array",
-    "PolicyComparison": "algorithms.comparison",
+    "PolicyComparison": "spec.comparison",
     "Progress": "engine.timeline",
     "Result": "results.result",
     "Span": "engine.timeline",
@@ -124,15 +123,15 @@ _HOMES = {
     "UnknownVertexError": "errors",
     "VerificationError": "errors",
     "VertexProgram": "programs.vertex_program",
-    "compare_policies": "algorithms.comparison",
+    "compare_policies": "spec.comparison",
     "gimv": "programs.gimv",
     "launch": "system.launch",
     "mapreduce": "programs.mapreduce.mapreduce",
     "partition": "partition.build",
-    "plan": "algorithms.plan",
+    "plan": "spec.plan",
     "read": "graph.formats",
     "read_partitioned": "partition.folder",
-    "verify": "algorithms.verify",
+    "verify": "spec.verify",
     "vertex_program": "programs.vertex_program",
     "write": "graph.formats",
     "write_partitioned": "partition.folder",
@@ -142,13 +141,18 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     value: object
     if name in _ALGORITHMS:
-        from evener.algorithms.registry import find
+        from evener.spec.registry import find
 
         value = find(name).function()
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     else:
         msg = f"module {__name__!r} has no attribute {name!r}"
+        if not name.startswith("_"):
+            from evener.spec.registry import synonyms
+
+            if name in synonyms():
+                msg += f"; Evener names it {synonyms()[name]!r}"
         raise AttributeError(msg)
     globals()[name] = value
     return value

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.algorithms import registry
 from evener.programs import operator_sets
+from evener.spec import registry
 from evener.testing.ranks import run_ranks
 from fake_gpu import FakeGpu
 from kernel_inventory import find_kernels_of_gpus
@@ -39,7 +39,7 @@ def active(result):
     return sum(span.active for span in result.timeline if span.phase not in AROUND)
 
 
-@pytest.mark.parametrize("name", registry.builtin_names())
+@pytest.mark.parametrize("name", registry.names_with_kernels())
 def test_sums_of_active_vertices(graph, name):
     """A search counts what it reaches; other algorithms count at least each vertex with an edge once."""
     run = registry.find(name).function()

@@ -13,11 +13,11 @@ import reference
 from covering import pairwise_cover
 from evener.algorithms.betweenness import betweenness as module
 from evener.algorithms.betweenness.betweenness import betweenness
-from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.formats import read
 from evener.graph.graph import Graph
 from evener.partition.build import partition
+from evener.spec.verify import verify
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),

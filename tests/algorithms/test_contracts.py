@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import reference
-from evener.algorithms.registry import builtin_names
+from evener.spec.registry import names_with_kernels
 from evener.testing.algorithms import AlgorithmContract
 
 
@@ -66,5 +66,5 @@ class TestBetweenness(AlgorithmContract):
 
 def test_every_algorithm_has_a_contract():
     assert {one.name for one in (TestBfs, TestSssp, TestWcc, TestPageRank, TestBetweenness)} == set(
-        builtin_names()
+        names_with_kernels()
     )

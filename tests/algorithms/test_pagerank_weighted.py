@@ -94,7 +94,7 @@ def test_a_graph_stored_by_in_edges_only(dtype):
 def test_out_strengths_are_computed_once_per_partitioned_graph(monkeypatch):
     pg = ev.partition(weighted_graph(directed=True), "cpu:1,cpu:1")
     first = ev.pagerank(pg)["rank"]
-    monkeypatch.delattr("evener.algorithms.strength.kernels")
+    monkeypatch.delattr("evener.spec.strength.kernels")
     assert (ev.pagerank(pg)["rank"] == first).all()
 
 

@@ -12,10 +12,10 @@ import reference
 from covering import pairwise_cover
 from evener.algorithms.sssp import sssp as module
 from evener.algorithms.sssp.sssp import sssp
-from evener.algorithms.verify import verify
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.graph import Graph
 from evener.partition.build import partition
+from evener.spec.verify import verify
 from tuning import tune
 
 splits = pytest.mark.parametrize(

@@ -20,10 +20,10 @@ from numba.core import caching
 from pyarrow import parquet
 
 import evener as ev
-from evener.algorithms.registry import find, names
 from evener.cli import runs
 from evener.cli.options import PLACEMENT_OPTIONS
 from evener.cli.output import in_options, note
+from evener.spec.registry import find, names
 from evener.system import mpi
 
 KARATE = nx.karate_club_graph()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.algorithms.registry import builtin_names, find
 from evener.elements import cpu
 from evener.elements.page_pool import PagePool
 from evener.errors import DeviceOutOfMemory
 from evener.graph.formats.registry import all_formats
+from evener.spec.registry import find, names_with_kernels
 from evener.testing.graphs import SHAPES, build
 from failing_allocations import FailingAllocations, fail_numpy
 from fake_gpu import FakeGpu
@@ -33,7 +33,7 @@ def graph():
 
 @pytest.fixture
 def allocations(monkeypatch):
-    for name in builtin_names():  # import all modules
+    for name in names_with_kernels():  # import all modules
         find(name).function()(ev.read("grid:3x3"), **ARGUMENTS.get(name, {}), on=["cpu:1", "cpu:1"])
     return fail_numpy(monkeypatch)
 
@@ -73,7 +73,7 @@ def has_values(expected):
 
 
 @pytest.mark.parametrize("on", ELEMENTS, ids=len)
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", names_with_kernels())
 @pytest.mark.usefixtures("pooled")
 def test_a_run(allocations, graph, name, on):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
@@ -187,7 +187,7 @@ def devices(mixed):
 
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["gpu", "cpu and gpu"])
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", names_with_kernels())
 def test_a_run_on_a_device(device_allocations, graph, name, mixed):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
     expected = values_of(function(graph, **arguments, on="cpu:1"))

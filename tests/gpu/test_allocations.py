@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.algorithms.registry import builtin_names, find
 from evener.elements.cuda.streams import CopyStreams
 from evener.errors import DeviceOutOfMemory
+from evener.spec.registry import find, names_with_kernels
 from evener.testing.graphs import SHAPES, build
 from failing_allocations import FailingAllocations
 
@@ -50,7 +50,7 @@ def used():
 
 
 @pytest.mark.parametrize("on", SPLITS, ids=len)
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", names_with_kernels())
 def test_a_run(allocations, graph, name, on):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
     placed = ev.partition(graph, on, alpha=0.5 if len(on) > 1 else None)

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from evener.algorithms import recording
 from evener.elements import hardware, usable_cores
 from evener.elements.hardware import GpuFacts, gpu_facts
 from evener.planning import planner, prior
 from evener.planning.observations import observations
+from evener.spec import recording
 
 # The 425,856 stored edges and their weights need 3.2 MiB. Half of them fit in addition to the vertices.
 GRAPH = "rmat:14,weights=1..255"

@@ -24,8 +24,8 @@ LIBRARY = [
     ("k_core", "rmat:12,directed", {"k": 20}),
     ("maximal_independent_set", "rmat:12", {}),
     ("hits", "rmat:10,directed", {}),
-    ("katz_centrality", "rmat:10,directed", {}),
-    ("eigenvector_centrality", "rmat:12", {}),
+    ("katz", "rmat:10,directed", {}),
+    ("eigenvector", "rmat:12", {}),
 ]
 
 

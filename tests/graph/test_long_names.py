@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.algorithms.registry import find
-from evener.algorithms.saved_answer import load_claim
 from evener.graph.arrays import string_array
+from evener.spec.registry import find
+from evener.spec.saved_answer import load_claim
 
 LONG = "http://x/" + "a" * 20_000
 NAMES = sorted([*(f"u{i:04}" for i in range(3000)), LONG])

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.algorithms.registry import builtin_names, find
 from evener.elements import CpuElement
 from evener.partition import folder_checks
+from evener.spec.registry import find, names_with_kernels
 from evener.testing.graphs import SHAPES, build
 from evener.testing.ranks import run_ranks
 from fake_elements import ApartElement, Held
@@ -120,7 +120,7 @@ def test_a_folder_can_contain_a_graph_without_vertices(tmp_path):
 
 
 @pytest.mark.parametrize("on", [ONE, TWO], ids=len)
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", names_with_kernels())
 def test_algorithms_run_on_a_folder(tmp_path, name, graph, on):
     pg = ev.read_partitioned(written(tmp_path, place(graph, on)))
     result = find(name).function()(pg, **ARGUMENTS.get(name, {}))

@@ -39,7 +39,7 @@ def gpus(monkeypatch):
             FakeGpu(n, i, gpu_memory) if n.startswith("cuda") else real(n, 1) for i, n in enumerate(names)
         ]
 
-    for name in ("evener.algorithms.arguments", "evener.partition.build"):
+    for name in ("evener.spec.arguments", "evener.partition.build"):
         monkeypatch.setattr(import_module(name), "parse_elements", lambda on, **given: parse(on, **given))
 
 
@@ -98,7 +98,7 @@ def test_a_kept_placement_does_not_keep_its_graph_alive():
 
 
 def test_the_old_placement_is_freed_before_the_new_one_is_built(graph, monkeypatch):
-    arguments = import_module("evener.algorithms.arguments")
+    arguments = import_module("evener.spec.arguments")
     build, kept = arguments.partition, []
     monkeypatch.setattr(
         arguments, "partition", lambda *a, **k: kept.append(graph in placement_cache._kept) or build(*a, **k)

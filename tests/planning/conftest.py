@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evener.algorithms import arguments
 from evener.elements import cpu
 from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.planning import planner
+from evener.spec import arguments
 from fake_gpu import FakeGpu
 from kernel_inventory import find_kernels_of_gpus
 

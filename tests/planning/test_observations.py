@@ -11,7 +11,6 @@ from multiprocessing import get_context
 import pytest
 
 import evener as ev
-from evener.algorithms import recording
 from evener.planning import observations as home
 from evener.planning.observations import (
     Observation,
@@ -20,6 +19,7 @@ from evener.planning.observations import (
     observations,
     record,
 )
+from evener.spec import recording
 
 ELEMENT = ObservedElement("cpu", "cpu", 2, 100, 0, 10, 5, 40, 0.5, 0.25)
 RUN = Observation("pagerank", 8.0, 9, 1.0, (ELEMENT,))

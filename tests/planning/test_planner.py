@@ -15,12 +15,12 @@ import pytest
 import evener as ev
 import reference
 from evener import elements
-from evener.algorithms import recording
-from evener.algorithms.registry import builtin_names
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.kernels.cpu import jit
 from evener.planning import planner as home
 from evener.planning.observations import observations
+from evener.spec import recording
+from evener.spec.registry import names_with_kernels
 from fake_gpu import FakeGpu
 
 LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
@@ -305,7 +305,7 @@ def test_a_plan_for_the_cpu_starts_no_gpu(graph, monkeypatch):
 
 
 @pytest.mark.usefixtures("slow_cpu")
-@pytest.mark.parametrize("algorithm", builtin_names())
+@pytest.mark.parametrize("algorithm", names_with_kernels())
 def test_a_gpu_without_room_is_named_in_a_warning_at_the_line_of_the_caller(monkeypatch, algorithm):
     monkeypatch.setattr(FakeGpu, "free", 1024)
     graph = ev.read("rmat:6")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.algorithms import registry
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
 from evener.programs import vertex_compilation, vertex_run
 from evener.programs.columns import FILE as COLUMNS
 from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT
 from evener.programs.vertex_tuples_gpu import TUPLES
+from evener.spec import registry
 
 GRAPH = "rmat:5,directed,weights=1..9"
 
@@ -74,7 +74,11 @@ EVERY_PARAMETER = {
     "tuples": tuples,
     "most frequent": lambda graph: every_parameter(graph, "most_frequent"),
 }
-LIBRARY = {name: registry.find(name).function() for name in registry.program_names()}
+LIBRARY = {
+    name: registry.find(name).function()
+    for name in registry.builtin_names()
+    if name not in registry.names_with_kernels()
+}
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
 CASES = [
     *product(EVERY_PARAMETER, ARCHITECTURES),

@@ -17,15 +17,15 @@ import pytest
 from pyarrow import feather, parquet
 
 import evener as ev
-from evener.algorithms.registry import builtin_names, find
-from evener.algorithms.saved_answer import load_claim
 from evener.planning.prediction import Prediction
 from evener.results.energy.meter import Energy
 from evener.results.report.explain import comparison
 from evener.results.table import read_table
+from evener.spec.registry import find, names_with_kernels
+from evener.spec.saved_answer import load_claim
 
 # The columns of all algorithms.
-COLUMNS = {column.name: column for name in builtin_names() for column in find(name).columns}
+COLUMNS = {column.name: column for name in names_with_kernels() for column in find(name).columns}
 
 
 def result(values, *, name="rank", ids=None, spans=(), seconds=0.5, edges=1000, **more):
@@ -270,7 +270,7 @@ class TestTables:
             path, index=False
         )
         # A column of a text file is text if one of its values is text, with or without quotes.
-        spec = next(find(name) for name in builtin_names() if COLUMNS[column] in find(name).columns)
+        spec = next(find(name) for name in names_with_kernels() if COLUMNS[column] in find(name).columns)
         message = f"in column '{column}', found {found}"
         graph = result([0.0] * 3, ids=[3, 5, 9]).graph
         with pytest.raises(ev.FormatError, match=message):

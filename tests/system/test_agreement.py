@@ -24,8 +24,6 @@ import pytest
 
 import evener as ev
 import kcore_example
-from evener.algorithms.arguments import ensure_placed
-from evener.algorithms.registry import find, names
 from evener.cli.rank_tables import show_ranks
 from evener.engine.timeline import Timeline
 from evener.graph import checksums
@@ -35,6 +33,8 @@ from evener.partition.partitioned import PartitionedGraph
 from evener.programs.mapreduce.rows import Rows
 from evener.results.rows import ResultRows
 from evener.results.views import ResultViews
+from evener.spec.arguments import ensure_placed
+from evener.spec.registry import find, names
 from evener.system.agreement import OF_A_RANK, collective
 from evener.system.fingerprint import digest_of, file_fingerprint
 from evener.system.world import current_world

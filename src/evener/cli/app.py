@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from evener.algorithms import registry
-from evener.algorithms.spec import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.cli import graph_commands, machine_commands
 from evener.cli.agreement import check_agreement, refuse_ranks
 from evener.cli.options import (
@@ -30,13 +28,15 @@ from evener.cli.options import (
 from evener.cli.output import say
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError, printable
+from evener.spec import registry
+from evener.spec.algorithm import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.system.agreement import on_all_ranks
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.algorithms.verification import Answer
+    from evener.spec.verification import Answer
 
 __all__ = ["app"]
 
@@ -235,7 +235,7 @@ def verify(
             chosen = with_default_source(spec, opened, with_vertices(spec, opened, arguments))
             answer = runs.compute(job, spec, placed, {**chosen, **place})
         else:
-            from evener.algorithms.saved_answer import load_claim
+            from evener.spec.saved_answer import load_claim
 
             job.stage(f"reading {results}")
             parameters = with_vertices(spec, opened, arguments)

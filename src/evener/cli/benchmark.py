@@ -15,10 +15,10 @@ from evener.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.cli.supervisor import Job
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["repeat"]
 
@@ -64,7 +64,7 @@ def repeat(
 def _place(
     graph: Graph | PartitionedGraph, spec: AlgorithmSpec, place: Mapping[str, Any]
 ) -> PartitionedGraph:
-    from evener.algorithms.arguments import ensure_placed
+    from evener.spec.arguments import ensure_placed
 
     arguments: Any = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None, **place}
     return ensure_placed(graph, spec, **arguments)

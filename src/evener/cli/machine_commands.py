@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from evener.algorithms import registry
 from evener.cli.agreement import check_agreement, refuse_ranks
 from evener.cli.options import (
     PLACEMENT_OPTIONS,
@@ -23,6 +22,7 @@ from evener.cli.rank_tables import show_ranks
 from evener.cli.supervisor import Job
 from evener.errors import ArgumentError, printable
 from evener.partition.policy import policy_names
+from evener.spec import registry
 from evener.system.world import current_world
 
 __all__ = ["add_to"]
@@ -134,8 +134,8 @@ def plan(
     place = runs.with_elements(place)
     if show_plan_of_heading(graph, algorithm, read_options(given), place, as_json=as_json):
         return
-    from evener.algorithms.plan import plan as planned
     from evener.partition.build import partition
+    from evener.spec.plan import plan as planned
 
     with job.shown():
         in_parts = "both" if algorithm is None else None
@@ -167,8 +167,8 @@ def _compare(
     if algorithm is None or "on" not in place:
         msg = "--compare: expected --for ALGORITHM and --on ELEMENTS too; give both"
         raise ArgumentError(msg)
-    from evener.algorithms.comparison import compare_policies
     from evener.cli import render, runs
+    from evener.spec.comparison import compare_policies
 
     policies = [place.pop("policy")] if "policy" in place else None
     registry.find(algorithm)
@@ -314,7 +314,7 @@ def warmup(
     if not CACHE:
         msg = "compiled kernels cannot be stored; name a writable folder in NUMBA_CACHE_DIR"
         raise ArgumentError(msg)
-    names = list(algorithms or registry.builtin_names())
+    names = list(algorithms or registry.names_with_kernels())
     for name in names:
         registry.find(name)
     job = context.ensure_object(Job)

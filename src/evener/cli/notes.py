@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.options import flag
 from evener.cli.output import note
 from evener.kernels.cpu.jit import CACHE
 from evener.partition.policy import find_policy
+from evener.spec.algorithm import AlgorithmSpec, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

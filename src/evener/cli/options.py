@@ -17,8 +17,8 @@ from evener.graph.checks import is_number
 from evener.partition.policy import policy_names
 
 if TYPE_CHECKING:
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = [
     "PLACEMENT_OPTIONS",

@@ -66,7 +66,7 @@ def show_plan_of_heading(
         return False
     summary = heading.summary
     if algorithm is not None:
-        from evener.algorithms.plan import plan_on_cpu
+        from evener.spec.plan import plan_on_cpu
 
         plan = plan_on_cpu(heading, algorithm, element, policy=place.get("policy", "auto"))
         show_plan(summary, plan, exact=heading.exact, named="on" in place, as_json=as_json)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.algorithms import recording, registry
 from evener.elements import usable_cores
 from evener.errors import DeviceOutOfMemory
 from evener.graph.formats import read
 from evener.partition.build import partition
 from evener.partition.footprint import bytes_excluding_edges
+from evener.spec import recording, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["ProfileRun", "profile_algorithms"]
 
@@ -68,7 +68,7 @@ def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileR
             for name in registry.names():
                 spec = registry.find(name)
                 # Runs of vertex programs take too long. Without GPUs, a plan has no choice.
-                if name in registry.program_names() or "cuda" not in spec.kinds:
+                if name not in registry.names_with_kernels() or "cuda" not in spec.kinds:
                     continue
                 for number in range(RUNS + 1):
                     if perf_counter() > deadline:

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evener.algorithms import registry
 from evener.elements import parse_elements
 from evener.elements.hardware import model_of
 from evener.errors import ArgumentError
 from evener.graph.formats import read
 from evener.partition.build import partition
 from evener.planning.ratio import RatioFit, fit_ratio
+from evener.spec import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.elements import Element
     from evener.graph.graph import Graph
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["PAPER_SCALES", "PAPER_SEEDS", "RatioPoint", "measure_ratio"]
 
@@ -101,7 +101,7 @@ def _points(scale: int, of_seeds: list[list[tuple[int, float, float]]]) -> list[
 
 def _steady_algorithm() -> AlgorithmSpec:
     """Return the first built-in algorithm whose passes read every edge."""
-    specs = map(registry.find, registry.builtin_names())
+    specs = map(registry.find, registry.names_with_kernels())
     return next(spec for spec in specs if spec.reads_every_edge)
 
 

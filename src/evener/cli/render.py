@@ -17,11 +17,11 @@ from evener.system.memory import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from evener.algorithms.comparison import PolicyComparison
     from evener.elements.cuda.discovery import Gpu, Versions
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
     from evener.planning.ratio import RatioFit
+    from evener.spec.comparison import PolicyComparison
 
 __all__ = [
     "as_json",

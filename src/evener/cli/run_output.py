@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.spec import AlgorithmSpec, resolve
 from evener.cli.options import flag
 from evener.cli.output import say
 from evener.cli.render import cell, columns
@@ -22,14 +21,15 @@ from evener.results.report.explain import (
 )
 from evener.results.report.units import rate_text, seconds_text
 from evener.results.rows import ResultRows
+from evener.spec.algorithm import AlgorithmSpec, resolve
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evener.algorithms.verify import Answer
     from evener.engine.timeline import Superstep, Timeline
     from evener.results.result import Result
+    from evener.spec.verify import Answer
 
 __all__ = ["result_json", "show_result", "show_timings", "timed_json", "verified_scope"]
 

@@ -6,25 +6,25 @@ import shlex
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from evener.algorithms.verify import verify
 from evener.cli.options import flag
 from evener.engine.checkpoints.request import Checkpoint
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.formats import read
 from evener.partition.distributed.read import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
+from evener.spec.verify import verify
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from evener.algorithms.spec import AlgorithmSpec
-    from evener.algorithms.verify import Answer
     from evener.cli.supervisor import Job
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
+    from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.verify import Answer
 
 __all__ = [
     "check_answer",

@@ -16,8 +16,8 @@ from evener.system.log import log
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["FILES", "compile_for", "warm_up"]
 
@@ -46,7 +46,7 @@ def _be_quiet() -> None:
 
 def compile_for(task: str) -> None:
     """Read small graphs, or run an algorithm and its verifier on them."""
-    from evener.algorithms import registry
+    from evener.spec import registry
 
     if task == FILES:
         _read_graphs()
@@ -69,7 +69,7 @@ def _read_graphs() -> None:
 
 
 def _run(spec: AlgorithmSpec) -> None:
-    from evener.algorithms.verify import verify
+    from evener.spec.verify import verify
 
     own = spec.source_option
     several = any(option.name == own and option.type == "vertices" for option in spec.options)

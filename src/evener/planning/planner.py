@@ -25,10 +25,10 @@ from evener.system.memory import parse_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.elements import Element
     from evener.elements.description import ElementDescription
     from evener.partition.partitioned import PartitionedGraph
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
 

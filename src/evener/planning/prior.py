@@ -9,10 +9,10 @@ from evener.elements.hardware import gpu_facts, model_of
 from evener.planning.cost_model import Coefficients
 
 if TYPE_CHECKING:
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.elements import Element
     from evener.elements.description import ElementDescription
     from evener.elements.hardware import GpuFacts
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["Prior", "cpu_prior", "gpu_prior", "prior_of", "supersteps_of"]
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.verification import fail, first_true
+from evener.spec.verification import fail, first_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from evener.algorithms.verification import Answer
+    from evener.spec.verification import Answer
 
     Product = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

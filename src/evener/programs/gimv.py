@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import check_signed_weights, ensure_placed, graph_of, opened
-from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
@@ -50,6 +48,8 @@ from evener.programs.steps import (
 from evener.programs.supersteps import Run
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
+from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
+from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of, opened
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from evener.algorithms.arguments import check_signed_weights
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values
@@ -32,6 +31,7 @@ from evener.programs.vertex_compilation import (
 )
 from evener.programs.vertex_program import program_spec
 from evener.programs.vertex_run import run_functions, weights_are_real
+from evener.spec.arguments import check_signed_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.engine.checkpoints.request import Checkpoint
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.operators import Operator
     from evener.programs.supersteps import Run
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["run_fields"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import weights_used
 from evener.errors import ArgumentError
+from evener.spec.arguments import weights_used
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

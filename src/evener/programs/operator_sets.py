@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import number_of_vertex
 from evener.errors import ArgumentError
+from evener.spec.arguments import number_of_vertex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

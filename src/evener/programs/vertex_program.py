@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import graph_of, opened
-from evener.algorithms.recording import finish_run
-from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import type_name
 from evener.programs.algebra import can_be, check_algebra
@@ -27,6 +24,9 @@ from evener.programs.vertex_compilation import (
 )
 from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
+from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
+from evener.spec.arguments import graph_of, opened
+from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import check_signed_weights, ensure_placed, graph_of
-from evener.algorithms.spec import StateBytes
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
 from evener.programs.arguments import UNSIGNED_WEIGHTS
@@ -19,6 +17,8 @@ from evener.programs.supersteps import Supersteps
 from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS
+from evener.spec.algorithm import StateBytes
+from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
     from evener.programs.supersteps import Run
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["run_functions", "weights_are_real"]
 

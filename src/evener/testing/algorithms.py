@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from evener.algorithms.registry import find, names
-from evener.algorithms.verification import Claim
-from evener.algorithms.verify import verify
 from evener.cli import main
 from evener.cli.options import PLACEMENT_OPTIONS
 from evener.errors import VerificationError
 from evener.graph.formats import write
 from evener.partition.build import partition
 from evener.partition.policy import PLANNED
+from evener.spec.registry import find, names
+from evener.spec.verification import Claim
+from evener.spec.verify import verify
 from evener.testing.graphs import SHAPES, build
 from evener.testing.ranks import run_ranks
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.algorithms.spec import AlgorithmSpec
     from evener.graph.graph import Graph
     from evener.results.result import Result
+    from evener.spec.algorithm import AlgorithmSpec
     from evener.system.world import World
 
 __all__ = ["AlgorithmContract"]

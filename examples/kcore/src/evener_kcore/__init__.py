@@ -1,6 +1,6 @@
 """K-core decomposition, an algorithm from outside Evener."""
 
-from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
+from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 

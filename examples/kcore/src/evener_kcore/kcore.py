@@ -14,9 +14,9 @@ Dasari, Desh, Zubair: ParK: An Efficient Algorithm for k-core Decomposition on M
 """
 
 import evener as ev
-from evener.algorithms.arguments import ensure_placed
-from evener.algorithms.recording import finish_run
 from evener.kernels.kernel import KernelFile
+from evener.spec.arguments import ensure_placed
+from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 from evener_kcore import SPEC
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from evener.algorithms.verification import column, fail
+from evener.spec.verification import column, fail
 
 
 def check(answer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import AlgorithmSpec, Column, Option, StateBytes, Traffic
+from evener.spec.algorithm import AlgorithmSpec, Column, Option, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -41,4 +41,5 @@ SPEC = AlgorithmSpec(
     notes="evener.algorithms.betweenness.notes:notes",
     claim_parameters="evener.algorithms.betweenness.verify:claim_parameters",
     checkpoints=True,
+    synonyms=("betweenness_centrality",),
 )

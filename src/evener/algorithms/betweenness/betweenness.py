@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
-from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
@@ -32,6 +30,8 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
+from evener.spec.arguments import ensure_placed, graph_of, opened
+from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 from evener.system.memory import translate_errors
 

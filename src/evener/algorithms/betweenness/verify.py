@@ -9,15 +9,15 @@ import numpy as np
 
 from evener.algorithms.betweenness import verify_cpu as kernels
 from evener.algorithms.betweenness.betweenness import sources_of
-from evener.algorithms.verification import column, fail, first_true
+from evener.spec.verification import column, fail, first_true
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from evener.algorithms.verification import Answer
     from evener.graph.graph import Graph
+    from evener.spec.verification import Answer
 
 __all__ = ["allowed_difference", "check", "claim_parameters", "scale_of"]
 

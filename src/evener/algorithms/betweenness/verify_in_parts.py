@@ -12,7 +12,7 @@ import numpy as np
 
 from evener.algorithms.betweenness.betweenness import sources_of
 from evener.algorithms.betweenness.verify import allowed_difference, scale_of
-from evener.algorithms.edges_in_parts import EdgesInParts
+from evener.spec.edges_in_parts import EdgesInParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

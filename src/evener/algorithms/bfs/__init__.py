@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import GOAL_OPTIONS, AlgorithmSpec, Column, StateBytes, Traffic
+from evener.spec.algorithm import GOAL_OPTIONS, AlgorithmSpec, Column, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -11,7 +11,7 @@ SPEC = AlgorithmSpec(
     summary="Breadth-first search: distances and parents from one or more sources.",
     run="evener.algorithms.bfs.bfs:bfs",
     verify="evener.algorithms.bfs.verify:check",
-    verify_in_parts="evener.algorithms.verification_tree_in_parts:check_bfs",
+    verify_in_parts="evener.algorithms.bfs.verify_in_parts:check",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=GOAL_OPTIONS,
     directions="both",
@@ -25,4 +25,5 @@ SPEC = AlgorithmSpec(
     source_option="source",
     graphalytics=("distance", "exact"),
     checkpoints=True,
+    synonyms=("breadth_first_search", "bfs_tree", "bfs_edges", "bfs_predecessors"),
 )

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, opened
 from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING
 from evener.algorithms.bfs.group import search_on_group
 from evener.algorithms.bfs.search import Search
-from evener.algorithms.goal import Goal, forget_beyond, parse_goal, search_each
-from evener.algorithms.recording import finish_run
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine, PartitionedArray
 from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
+from evener.spec.arguments import ensure_placed, graph_of, opened
+from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
+from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
     from evener.algorithms.bfs.direction import Tuning
-    from evener.algorithms.goal import Goal
     from evener.engine.engine import Engine, PartitionedArray
     from evener.engine.group import ElementGroup
     from evener.graph.graph import Graph
+    from evener.spec.goal import Goal
 
 __all__ = ["search_on_group"]
 

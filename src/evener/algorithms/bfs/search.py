@@ -15,11 +15,11 @@ from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 
 if TYPE_CHECKING:
-    from evener.algorithms.goal import Goal
     from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.checkpoints.state import StateArray
     from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
+    from evener.spec.goal import Goal
 
 __all__ = ["Search"]
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.bfs import verify_cpu as kernels
-from evener.algorithms.verification import (
+from evener.kernels.vertex import NO_VERTEX
+from evener.spec.verification import (
     PIECE,
     column,
     edge_blocks,
@@ -28,13 +29,12 @@ from evener.algorithms.verification import (
     none_found,
     vertex_numbers,
 )
-from evener.algorithms.verification_tree import check_tree
-from evener.kernels.vertex import NO_VERTEX
+from evener.spec.verification_tree import check_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.algorithms.verification import Answer
+    from evener.spec.verification import Answer
 
 __all__ = ["check"]
 

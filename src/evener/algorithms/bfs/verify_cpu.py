@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.algorithms.verification_tree_cpu import edge_position, row_and_end
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.vertex import NO_VERTEX
+from evener.spec.verification_tree_cpu import edge_position, row_and_end
 
 __all__ = ["UNREACHED", "find_level_gap", "find_missing_edge", "find_wrong_level"]
 

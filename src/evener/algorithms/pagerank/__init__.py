@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import WEIGHTS_OPTION, AlgorithmSpec, Column, Option, StateBytes, Traffic
+from evener.spec.algorithm import WEIGHTS_OPTION, AlgorithmSpec, Column, Option, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -57,4 +57,5 @@ SPEC = AlgorithmSpec(
     verified_scope="evener.algorithms.pagerank.verify:verified_scope",
     claim_parameters="evener.algorithms.pagerank.verify:claim_parameters",
     checkpoints=True,
+    synonyms=("page_rank", "personalized_pagerank", "personalized_page_rank"),
 )

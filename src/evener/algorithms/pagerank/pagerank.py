@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, graph_of, opened, unsigned
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.personalization import as_mapping, jumps_of, teleport_of
-from evener.algorithms.recording import finish_run
-from evener.algorithms.strength import placed_strength, uses_weights
+from evener.algorithms.pagerank.weights import uses_weights
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
@@ -33,6 +31,9 @@ from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import column_blocks_of
 from evener.results.result import Result
+from evener.spec.arguments import ensure_placed, graph_of, opened, unsigned
+from evener.spec.recording import finish_run
+from evener.spec.strength import placed_strength
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:

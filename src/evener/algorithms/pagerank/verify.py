@@ -17,8 +17,11 @@ import numpy as np
 from evener.algorithms.pagerank import verify_cpu as kernels
 from evener.algorithms.pagerank.pagerank import rank_dtype, tolerance_of
 from evener.algorithms.pagerank.personalization import jumps_of
-from evener.algorithms.strength import out_strength, uses_weights
-from evener.algorithms.verification import (
+from evener.algorithms.pagerank.weights import uses_weights
+from evener.errors import ArgumentError, ConvergenceWarning
+from evener.graph.checks import is_number
+from evener.spec.strength import out_strength
+from evener.spec.verification import (
     PIECE,
     checked_count,
     column,
@@ -29,16 +32,14 @@ from evener.algorithms.verification import (
     first_true,
     required_parameter,
 )
-from evener.errors import ArgumentError, ConvergenceWarning
-from evener.graph.checks import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from evener.algorithms.verification import Answer
     from evener.graph.graph import Graph
+    from evener.spec.verification import Answer
 
     _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.edges_in_parts import EdgesInParts
 from evener.algorithms.pagerank import verify_cpu as kernels
 from evener.algorithms.pagerank.pagerank import tolerance_of
 from evener.algorithms.pagerank.personalization import jumps_of
 from evener.algorithms.pagerank.verify import agree, slack_of, warn_not_converged
-from evener.algorithms.strength import uses_weights
-from evener.algorithms.verification import edge_blocks, fail
+from evener.algorithms.pagerank.weights import uses_weights
 from evener.partition.upload import edges_on_host
+from evener.spec.edges_in_parts import EdgesInParts
+from evener.spec.verification import edge_blocks, fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import GOAL_OPTIONS, AlgorithmSpec, Column, Option, StateBytes, Traffic
+from evener.spec.algorithm import GOAL_OPTIONS, AlgorithmSpec, Column, Option, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -11,7 +11,7 @@ SPEC = AlgorithmSpec(
     summary="Shortest paths from one or more sources over edge weights.",
     run="evener.algorithms.sssp.sssp:sssp",
     verify="evener.algorithms.sssp.verify:check",
-    verify_in_parts="evener.algorithms.verification_tree_in_parts:check_sssp",
+    verify_in_parts="evener.algorithms.sssp.verify_in_parts:check",
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=(
         *GOAL_OPTIONS,
@@ -28,4 +28,15 @@ SPEC = AlgorithmSpec(
     source_option="source",
     graphalytics=("distance", "epsilon"),
     checkpoints=True,
+    synonyms=(
+        "dijkstra",
+        "bellman_ford",
+        "delta_stepping",
+        "shortest_path",
+        "shortest_paths",
+        "shortest_path_length",
+        "single_source_shortest_path",
+        "single_source_dijkstra",
+        "single_source_bellman_ford",
+    ),
 )

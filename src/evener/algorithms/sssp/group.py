@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evener.algorithms.arguments import unsigned
 from evener.kernels.kernel import KernelFile
+from evener.spec.arguments import unsigned
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import unsigned
 from evener.engine.checkpoints.state import Bounded, LocalNumbers
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
+from evener.spec.arguments import unsigned
 
 if TYPE_CHECKING:
-    from evener.algorithms.goal import Goal
     from evener.engine.array import PartitionedArray
     from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.checkpoints.state import StateArray
     from evener.engine.engine import Engine
+    from evener.spec.goal import Goal
 
 __all__ = ["FAR", "SearchState", "distance_name", "nearest_distance", "settle_single", "settle_together"]
 

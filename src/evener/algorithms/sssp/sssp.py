@@ -24,16 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from evener.algorithms.arguments import (
-    check_weights,
-    ensure_placed,
-    graph_of,
-    opened,
-    unsigned,
-)
 from evener.algorithms.bfs.bfs import run_bfs
-from evener.algorithms.goal import Goal, forget_beyond, parse_goal, search_each
-from evener.algorithms.recording import finish_run
 from evener.algorithms.sssp import SPEC
 from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
 from evener.algorithms.sssp.range_check import check_range
@@ -52,6 +43,15 @@ from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
+from evener.spec.arguments import (
+    check_weights,
+    ensure_placed,
+    graph_of,
+    opened,
+    unsigned,
+)
+from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
+from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:

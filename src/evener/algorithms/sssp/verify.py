@@ -1,6 +1,6 @@
 """Verify shortest paths by the validation rules of Graph500, in the precision of the answer.
 
-`evener.algorithms.verification_tree` checks the rules of the tree. Two more rules make every distance
+`evener.spec.verification_tree` checks the rules of the tree. Two more rules make every distance
 shortest. The distance of a vertex is the distance of its parent plus the weight of an edge between them. No
 edge gives a shorter distance.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from evener.algorithms.sssp import verify_cpu as kernels
 from evener.algorithms.sssp.range_check import EXACT, overflows
-from evener.algorithms.verification import (
+from evener.spec.verification import (
     column,
     edge_blocks,
     fail,
@@ -23,12 +23,12 @@ from evener.algorithms.verification import (
     none_found,
     vertex_numbers,
 )
-from evener.algorithms.verification_tree import check_tree
+from evener.spec.verification_tree import check_tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.algorithms.verification import Answer
+    from evener.spec.verification import Answer
 
 __all__ = ["BEYOND", "INTEGERS", "check", "tolerance_of"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.algorithms.spec import AlgorithmSpec, Column, StateBytes, Traffic
+from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -22,4 +22,10 @@ SPEC = AlgorithmSpec(
     traffic=Traffic(pushed=0.0, pulled=4.0),
     graphalytics=("component", "equivalence"),
     checkpoints=True,
+    synonyms=(
+        "connected_components",
+        "weakly_connected_components",
+        "number_connected_components",
+        "connected_component",
+    ),
 )

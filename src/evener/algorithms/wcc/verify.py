@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.verification import edge_blocks, fail, first_true, none_found, vertex_numbers
 from evener.algorithms.wcc import verify_cpu as kernels
 from evener.kernels.vertex import NO_VERTEX
+from evener.spec.verification import edge_blocks, fail, first_true, none_found, vertex_numbers
 
 if TYPE_CHECKING:
-    from evener.algorithms.verification import Answer
+    from evener.spec.verification import Answer
 
 __all__ = ["check"]
 

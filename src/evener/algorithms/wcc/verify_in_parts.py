@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.edges_in_parts import EdgesInParts
 from evener.algorithms.wcc import verify_cpu as kernels
 from evener.partition.upload import edges_on_host
+from evener.spec.edges_in_parts import EdgesInParts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

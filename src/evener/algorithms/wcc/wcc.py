@@ -24,8 +24,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.algorithms.arguments import ensure_placed, opened
-from evener.algorithms.recording import finish_run
 from evener.algorithms.wcc import SPEC
 from evener.algorithms.wcc.group import label_on_group
 from evener.engine.checkpoints.checkpoints import open_checkpoints
@@ -33,6 +31,8 @@ from evener.engine.checkpoints.state import VertexNumbers
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
+from evener.spec.arguments import ensure_placed, opened
+from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:

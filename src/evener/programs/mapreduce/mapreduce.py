@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.arguments import check_signed_weights, graph_of, opened
-from evener.algorithms.recording import finish_run
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.programs.arguments import UNSIGNED_WEIGHTS, check_signed
@@ -32,6 +30,8 @@ from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
 from evener.results.result import Result
+from evener.spec.arguments import check_signed_weights, graph_of, opened
+from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:

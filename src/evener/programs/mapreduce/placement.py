@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evener.algorithms.arguments import ensure_placed
-from evener.algorithms.spec import AlgorithmSpec, StateBytes, Traffic
 from evener.elements import named
 from evener.errors import ArgumentError
 from evener.partition.partitioned import PartitionedGraph
+from evener.spec.algorithm import AlgorithmSpec, StateBytes, Traffic
+from evener.spec.arguments import ensure_placed
 from evener.system.agreement import on_all_ranks
 from evener.system.memory import available, parse_bytes
 from evener.system.world import current_world

@@ -1,0 +1,178 @@
+"""Eigenvector centrality: the eigenvector of the largest eigenvalue, over in-edges.
+
+Power iteration on the adjacency matrix, whose entries are weights, plus a multiple of the identity, so that
+bipartite graphs converge too. The multiple follows from the growth of the last superstep, an estimate of the
+largest eigenvalue, so another unit of the weights gives the same values. Each superstep divides by the sum of
+the values. Without edges, all vertices are equal.
+
+Bonacich: Power and centrality (1987).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.programs.adjacency import adjacency
+from evener.programs.arguments import relative_change
+from evener.programs.dominance import allowed_error, check_entries, check_largest
+from evener.programs.norms import equal_length, factors_used, unit_length, vanishes
+from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
+from evener.spec.arguments import graph_of, opened, weights_used
+from evener.spec.verification import column, fail, first_true
+from evener.system.agreement import collective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from evener.engine.checkpoints.request import Checkpoint
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
+    from evener.spec.verification import Answer
+
+__all__ = ["SPEC", "check", "eigenvector"]
+
+SPEC = program_spec(
+    "eigenvector",
+    "Eigenvector centrality of every vertex.",
+    [Column("centrality", real=True)],
+    run="evener.algorithms.eigenvector:eigenvector",
+    verify="evener.algorithms.eigenvector:check",
+    options=(
+        Option("tol", "float", "Relative change that ends the run (default 1e-9).", changes_answer=False),
+        Option("max_iter", "int", "Largest number of iterations (default 1000).", changes_answer=False),
+        WEIGHTS_OPTION,
+    ),
+    synonyms=("eigenvector_centrality", "eigen_centrality", "eigenvector_centrality_numpy"),
+)
+
+# Multiple of the identity over the sum of the eigenvalue and this multiple: an eighth of the eigenvalue.
+_SHIFT = 1 / 9
+
+
+@collective()
+def eigenvector(
+    graph: Graph | PartitionedGraph | str,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+    weights: bool | None = None,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Result:
+    """Return the eigenvector centrality of every vertex.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
+    tol : float, default 1e-9
+        The run ends if the sum of all changes of an iteration, over the sum of the values, is below it.
+    max_iter : int, default 1000
+        The largest number of iterations.
+    weights : bool, optional
+        Whether an edge adds the value of its tail times its weight. Default: if the graph has weights.
+    on, policy, alpha, gpu_memory
+        Where to run a graph that is not placed: see `plan`.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
+
+    Returns
+    -------
+    Result
+        ``centrality``: float64, shape (n,); the sum of the squares is 1. `outcome` has ``iterations``
+        and ``converged``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If values still change after `max_iter` iterations.
+
+    Raises
+    ------
+    ArgumentError
+        If `tol` is not a finite number above 0. If `weights` is True and the graph has none. If
+        weights are used, and a weight is negative or infinite, or the largest weight is above 0 and not from
+        1e-140 to 1e140. If all values vanish, because a directed graph has edges and no cycle: its largest
+        eigenvalue is 0.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False)
+    >>> ev.eigenvector(g)["centrality"].round(4).tolist()
+    [0.7071, 0.4082, 0.4082, 0.4082]
+    """
+    condition = relative_change(tol, max_iter)
+    given = opened(graph, SPEC)
+    source = graph_of(given, "eigenvector")
+    weighted = factors_used(source, weights, "eigenvector centrality")
+    run = run_program(
+        given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
+        alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
+    norm = equal_length if vanishes(run, "eigenvector", weighted=weighted) else unit_length
+    columns = {"centrality": lambda: norm(run.pg, run.fields["value"])}
+    parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
+    return result_of(run, "eigenvector", SPEC.columns, columns, parameters)
+
+
+def _program(n: int, *, weighted: bool) -> VertexProgram:
+    """Each vertex sends its value; all vertices stay active."""
+
+    def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
+        return state.value
+
+    def send_weighted(state: Any, weight: Any) -> Any:
+        return weight * state.value
+
+    def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
+        # The sum of the values before is not yet an eigenvalue in the first superstep.
+        kept = _SHIFT * state.value if iteration > 1 else 0.0
+        return ((message / total if total > 0 else 0.0) + kept,), True
+
+    return VertexProgram(
+        state={"value": 1 / max(n, 1)},
+        send=send_weighted if weighted else send,
+        combine=lambda a, b: a + b,
+        apply=apply,
+        aggregate=lambda state: state.value,
+    )
+
+
+def check(answer: Answer) -> None:
+    """Raise VerificationError unless the values are an eigenvector of the largest eigenvalue."""
+    graph, value = answer.graph, column(answer, "centrality").astype(np.float64)
+    if graph.n == 0:
+        return
+    check_entries(answer, "centrality", value, float(np.linalg.norm(value)), "the length")
+    weighted = weights_used(graph, answer.parameters.get("weights"), "eigenvector centrality")
+    edges = adjacency(graph, weights=weighted).T.tocsr()
+    product = edges @ value
+    eigenvalue = float(product.sum() / value.sum())
+    if edges.sum() == 0:
+        expected = np.full(graph.n, 1 / np.sqrt(graph.n))
+    elif eigenvalue > 0:
+        expected = product / eigenvalue
+    else:
+        fail(answer, "the values are an eigenvector of an eigenvalue above 0", "the eigenvalue is 0")
+    error = np.abs(value - expected)
+    if (wrong := error > allowed_error(value)).any():
+        v = first_true(wrong)
+        detail = f"vertex {graph.ids[v]} has {value[v]}, and its in-neighbours give {expected[v]}"
+        fail(answer, "the values are an eigenvector", detail)
+    if eigenvalue > 0:
+        check_largest(answer, lambda y: np.asarray(edges @ y), value, error, eigenvalue)

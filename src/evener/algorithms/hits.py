@@ -1,0 +1,186 @@
+"""HITS: a good hub has edges to good authorities, and a good authority has edges from good hubs.
+
+Supersteps alternate: authorities add the values of hubs along edges, and hubs add the values of authorities
+against edges, each times the weight of the edge. Each superstep divides by the sum of the values that it
+reads. Without edges, all vertices are equal.
+
+Kleinberg: Authoritative sources in a hyperlinked environment (1999).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.programs.adjacency import adjacency
+from evener.programs.arguments import relative_change
+from evener.programs.dominance import allowed_error, check_entries, check_largest
+from evener.programs.norms import equal_sum, factors_used, unit_sum, vanishes
+from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
+from evener.spec.arguments import graph_of, opened, weights_used
+from evener.spec.verification import column, fail, first_true
+from evener.system.agreement import collective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from evener.engine.checkpoints.request import Checkpoint
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
+    from evener.spec.verification import Answer
+
+__all__ = ["SPEC", "check", "hits"]
+
+SPEC = program_spec(
+    "hits",
+    "Hubs and authorities.",
+    [Column("hub", real=True), Column("authority", real=True)],
+    fields=2,
+    run="evener.algorithms.hits:hits",
+    verify="evener.algorithms.hits:check",
+    options=(
+        Option("tol", "float", "Relative change that ends the run (default 1e-9).", changes_answer=False),
+        Option("max_iter", "int", "Largest number of supersteps (default 1000).", changes_answer=False),
+        WEIGHTS_OPTION,
+    ),
+    synonyms=("hub_score", "authority_score", "hubs_and_authorities"),
+)
+
+
+@collective()
+def hits(
+    graph: Graph | PartitionedGraph | str,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+    weights: bool | None = None,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Result:
+    """Return how good a hub and an authority every vertex is.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part.
+    tol : float, default 1e-9
+        The run ends if the sum of all changes of a superstep, over the sum of the values, is below it.
+    max_iter : int, default 1000
+        The largest number of supersteps, two for each iteration.
+    weights : bool, optional
+        Whether an edge adds the value of its other end times its weight. Default: if the graph has weights.
+    on, policy, alpha, gpu_memory
+        Where to run a graph that is not placed: see `plan`.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
+
+    Returns
+    -------
+    Result
+        ``hub`` and ``authority``: float64, shape (n,); each sums to 1. `outcome` has ``iterations``
+        and ``converged``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If values still change after `max_iter` supersteps.
+
+    Raises
+    ------
+    ArgumentError
+        If `tol` is not a finite number above 0. If `weights` is True and the graph has none. If
+        weights are used, and a weight is negative or infinite, or the largest weight is above 0 and not from
+        1e-140 to 1e140.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 0, 1], [2, 3, 2])
+    >>> r = ev.hits(g)
+    >>> r["hub"].round(3).tolist(), r["authority"].round(3).tolist()
+    ([0.618, 0.382, 0.0, 0.0], [0.0, 0.0, 0.618, 0.382])
+    """
+    condition = relative_change(tol, max_iter)
+    given = opened(graph, SPEC)
+    source = graph_of(given, "hits")
+    weighted = factors_used(source, weights, "HITS")
+    run = run_program(
+        given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
+        alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
+    norm = equal_sum if vanishes(run, "hits", weighted=weighted) else unit_sum
+    columns = {name: (lambda name=name: norm(run.pg, run.fields[name])) for name in run.fields}
+    parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
+    return result_of(run, "hits", SPEC.columns, columns, parameters)
+
+
+def _program(n: int, *, weighted: bool) -> VertexProgram:
+    """Odd supersteps compute authorities, even supersteps compute hubs. All vertices stay active."""
+
+    def send(state: Any, weight: Any, iteration: int) -> Any:  # noqa: ARG001 - the parameters of every `send`
+        return state.hub if iteration % 2 else state.authority
+
+    def send_weighted(state: Any, weight: Any, iteration: int) -> Any:
+        return weight * (state.hub if iteration % 2 else state.authority)
+
+    def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
+        value = message / total if total > 0 else 0.0
+        return ((state.hub, value) if iteration % 2 else (value, state.authority)), True
+
+    return VertexProgram(
+        state={"hub": 1 / max(n, 1), "authority": 0.0},
+        send=send_weighted if weighted else send,
+        combine=lambda a, b: a + b,
+        apply=apply,
+        along=("out", "in"),
+        # The next superstep reads hubs if it is odd.
+        aggregate=lambda state, iteration: state.authority if iteration % 2 else state.hub,
+    )
+
+
+def check(answer: Answer) -> None:
+    """Raise VerificationError unless hubs and authorities are the largest singular vectors."""
+    graph = answer.graph
+    hub, authority = (column(answer, name).astype(np.float64) for name in ("hub", "authority"))
+    if graph.n == 0:
+        return
+    for name, value in (("hub", hub), ("authority", authority)):
+        check_entries(answer, name, value, float(value.sum()), "the sum")
+    edges = adjacency(graph, weights=weights_used(graph, answer.parameters.get("weights"), "HITS"))
+    to_hub, to_authority = edges @ authority, edges.T @ hub
+    scales = to_hub.sum(), to_authority.sum()
+    if edges.sum() == 0:
+        to_hub = to_authority = np.ones(graph.n)
+    elif min(scales) <= 0:
+        fail(answer, "hubs have edges to authorities", "no edge joins vertices with values above 0")
+    errors = []
+    for name, value, follows in (("hub", hub, to_hub), ("authority", authority, to_authority)):
+        expected = follows / follows.sum()
+        errors.append(np.abs(value - expected))
+        if (wrong := errors[-1] > allowed_error(value)).any():
+            v = first_true(wrong)
+            detail = f"vertex {graph.ids[v]} has {value[v]}, expected {expected[v]}"
+            fail(answer, f"{name} follows from the other value", detail)
+    if min(scales) > 0:
+        # [0 A; Aᵀ 0] times (hub, authority), each of the same length, is the singular value times them.
+        singular = float(np.sqrt(scales[0] * scales[1]))
+        check_largest(
+            answer,
+            lambda y: np.concatenate([edges @ y[graph.n :], edges.T @ y[: graph.n]]),
+            np.concatenate([hub, authority]),
+            np.concatenate(errors),
+            singular,
+        )

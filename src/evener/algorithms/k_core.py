@@ -1,0 +1,139 @@
+"""The k-core: the largest part of a graph in which each vertex has at least k edges to the part.
+
+Vertices with fewer than k edges to remaining vertices leave, until no vertex leaves. Only neighbours of
+vertices that have just left work. In a directed graph, an edge counts at both ends.
+
+Seidman: Network structure and minimum degree (1983).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.errors import ArgumentError
+from evener.graph.checks import is_integral
+from evener.programs.adjacency import adjacency
+from evener.programs.arguments import stop_condition
+from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.spec.algorithm import Column, Option
+from evener.spec.verification import column, count_parameter, fail, first_true
+from evener.system.agreement import collective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from evener.engine.checkpoints.request import Checkpoint
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
+    from evener.spec.verification import Answer
+
+__all__ = ["SPEC", "check", "k_core"]
+
+SPEC = program_spec(
+    "k_core",
+    "Vertices of the k-core.",
+    [Column("member")],
+    run="evener.algorithms.k_core:k_core",
+    verify="evener.algorithms.k_core:check",
+    options=(Option("k", "int", "Smallest number of edges of a vertex (default 2)."),),
+    synonyms=("kcore",),
+)
+
+
+@collective()
+def k_core(
+    graph: Graph | PartitionedGraph | str,
+    *,
+    k: int = 2,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Result:
+    """Return the vertices of the k-core.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
+        count.
+    k : int, default 2
+        The smallest number of edges of a vertex in the core. Repeated edges and self-loops count.
+    on, policy, alpha, gpu_memory
+        Where to run a graph that is not placed: see `plan`.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
+
+    Returns
+    -------
+    Result
+        ``member``: int64, shape (n,), 1 for vertices of the core and 0 for others.
+
+    Raises
+    ------
+    ArgumentError
+        If `k` is not an integer of at least 0.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 3])
+    >>> ev.k_core(g)["member"].tolist()
+    [1, 1, 1, 0]
+    """
+    if not is_integral(k) or k < 0:
+        msg = f"k=: expected an integer of at least 0, found {k!r}"
+        raise ArgumentError(msg)
+
+    def program(_: Graph) -> VertexProgram:
+        return _program(int(k))
+
+    # A vertex leaves at most once.
+    run = run_program(
+        graph, program, SPEC, condition=stop_condition(None, 1 << 32), on=on, policy=policy, alpha=alpha,
+        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
+    columns = {"member": lambda: run.pg.gather(run.fields["member"])}
+    return result_of(run, "k_core", SPEC.columns, columns, {"k": int(k)})
+
+
+def _program(k: int) -> VertexProgram:
+    """Each vertex counts its neighbours in the core; it is active when it leaves."""
+
+    def apply(state: Any, message: Any) -> Any:
+        stays = state.member == 1 and message >= k
+        return (int(stays),), state.member != int(stays)
+
+    return VertexProgram(
+        state={"member": 1},
+        send=lambda state, weight: state.member,  # noqa: ARG005 - the parameters of every `send`
+        combine=lambda a, b: a + b,
+        apply=apply,
+        along="both",
+    )
+
+
+def check(answer: Answer) -> None:
+    """Raise VerificationError unless repeated removal of vertices with few edges gives the same core."""
+    graph, k = answer.graph, count_parameter(answer, "k")
+    member = column(answer, "member")
+    edges = adjacency(graph)
+    edges = edges + edges.T if graph.directed else edges
+    core = np.ones(graph.n)
+    while not np.array_equal(core, stays := core * (edges @ core >= k)):
+        core = stays
+    if (wrong := core != member).any():
+        v = first_true(wrong)
+        detail = f"vertex {graph.ids[v]} has member {member[v]}, expected {int(core[v])}"
+        fail(answer, f"the core has the vertices with {k} edges to it", detail)

@@ -1,0 +1,149 @@
+"""A maximal independent set: its vertices are not neighbours, and all others have a neighbour in it.
+
+Each vertex has a random priority. A vertex joins when its priority is above those of all undecided
+neighbours, and drops out when a neighbour has joined. The set is that of a greedy algorithm in the order of
+the priorities. In a directed graph, the direction of edges is ignored.
+
+Luby: A simple parallel algorithm for the maximal independent set problem (1986).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evener.graph.checks import check_seed
+from evener.programs.adjacency import adjacency
+from evener.programs.arguments import stop_condition
+from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
+from evener.spec.algorithm import Column, Option
+from evener.spec.verification import column, fail, first_true
+from evener.system.agreement import collective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from evener.engine.checkpoints.request import Checkpoint
+    from evener.engine.timeline import Progress
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
+    from evener.spec.verification import Answer
+
+__all__ = ["SPEC", "check", "maximal_independent_set"]
+
+SPEC = program_spec(
+    "maximal_independent_set",
+    "A maximal set of vertices without an edge between them.",
+    [Column("member")],
+    fields=2,
+    run="evener.algorithms.maximal_independent_set:maximal_independent_set",
+    verify="evener.algorithms.maximal_independent_set:check",
+    options=(Option("seed", "int", "Seed of the random priorities (default 1).", changes_answer=False),),
+    synonyms=("independent_vertex_set", "independent_set"),
+)
+
+_UNDECIDED, _MEMBER, _OUT = 0, 1, 2
+
+
+@collective()
+def maximal_independent_set(
+    graph: Graph | PartitionedGraph | str,
+    *,
+    seed: int = 1,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Result:
+    """Return a maximal independent set.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
+        count.
+    seed : int, default 1
+        The seed of the random priorities.
+    on, policy, alpha, gpu_memory
+        Where to run a graph that is not placed: see `plan`.
+    progress : callable, optional
+        Called with a `Progress` as each superstep begins.
+    checkpoint : Checkpoint, optional
+        Where to write checkpoints, and whether to continue from one.
+
+    Returns
+    -------
+    Result
+        ``member``: int64, shape (n,), 1 for vertices of the set and 0 for others.
+
+    Raises
+    ------
+    ArgumentError
+        If `seed` is not an integer of at least 0.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 0, 0], [1, 2, 3])
+    >>> ev.maximal_independent_set(g)["member"].tolist()
+    [0, 1, 1, 1]
+    """
+    seed = check_seed(seed)
+
+    def program(given: Graph) -> VertexProgram:
+        return _program(np.random.default_rng(seed).permutation(given.n))
+
+    # A vertex decides at most once.
+    run = run_program(
+        graph, program, SPEC, condition=stop_condition(None, 1 << 32), on=on, policy=policy, alpha=alpha,
+        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+    )  # fmt: skip
+    columns = {"member": lambda: (run.pg.gather(run.fields["status"]) == _MEMBER).astype(np.int64)}
+    return result_of(run, "maximal_independent_set", SPEC.columns, columns, {"seed": seed})
+
+
+def _program(priority: Any) -> VertexProgram:
+    """A member sends more than any priority, and a vertex that is out sends less. Changes make it active."""
+
+    def send(state: Any, weight: Any, n: int) -> Any:  # noqa: ARG001 - the parameters of every `send`
+        if state.status == _MEMBER:
+            return n
+        return state.priority if state.status == _UNDECIDED else -1
+
+    def apply(state: Any, message: Any, n: int) -> Any:
+        status = state.status
+        if status == _UNDECIDED and message == n:
+            status = _OUT
+        elif status == _UNDECIDED and state.priority >= message:  # equal for a self-loop
+            status = _MEMBER
+        return (state.priority, status), status != state.status
+
+    return VertexProgram(
+        state={"priority": priority, "status": _UNDECIDED}, send=send, combine=max, apply=apply, along="both"
+    )
+
+
+def check(answer: Answer) -> None:
+    """Raise VerificationError unless the set is independent and maximal."""
+    graph, member = answer.graph, column(answer, "member")
+    if (other := (member != 0) & (member != 1)).any():
+        v = first_true(other)
+        fail(answer, "member is 0 or 1", f"vertex {graph.ids[v]} has {member[v]}")
+    edges = adjacency(graph)
+    edges.setdiag(0)
+    edges = edges + edges.T if graph.directed else edges
+    neighbours = edges @ (member == 1).astype(np.float64)
+    if (both := (member == 1) & (neighbours > 0)).any():
+        detail = f"vertex {graph.ids[first_true(both)]} and a neighbour are members"
+        fail(answer, "members are not neighbours", detail)
+    if (none := (member == 0) & (neighbours == 0)).any():
+        v = first_true(none)
+        detail = f"vertex {graph.ids[v]} has member {member[v]}, and no neighbour is a member"
+        fail(answer, "other vertices have a neighbour that is a member", detail)

@@ -1,0 +1,306 @@
+"""Shared by the verifiers: the form of an answer, checks of its arrays, and the error of a failed rule."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+
+import numpy as np
+
+from evener.errors import ArgumentError, UnknownVertexError, VerificationError
+from evener.graph.checks import is_integral, is_number, type_name
+from evener.graph.csr import rows_at
+from evener.kernels.vertex import NO_VERTEX
+from evener.spec.goal import parse_goal
+from evener.system.world import SingleProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from evener.graph.graph import Graph
+    from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.goal import Goal
+    from evener.system.world import World
+
+__all__ = ["PIECE", "Answer", "Claim", "edge_blocks", "fail", "first_true", "vertex_numbers"]
+
+# Blocks of rows with about equal edges; threads take them one by one.
+_BLOCKS = 256
+# Vertices in a piece. Checks that need temporary memory process one piece at a time.
+PIECE = 1 << 22
+
+
+class Answer(Protocol):
+    """The form of an answer that a verifier reads: the graph, the parameters, and the arrays in id order."""
+
+    @property
+    def algorithm(self) -> str:
+        """The name of the algorithm."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the run."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters of the run: source, damping, tol, ..."""
+
+    @property
+    def outcome(self) -> Mapping[str, Any]:
+        """Facts about the run, for example the iterations of PageRank. May be empty."""
+
+    def __getitem__(self, name: str, /) -> NDArray[Any]:
+        """One array of the answer, shape (n,), in the order of `graph.ids`."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An answer from a file or another library, in the form that `verify` reads.
+
+    Parameters
+    ----------
+    algorithm : str
+        The name of a registered algorithm.
+    graph : Graph
+        The graph of the run.
+    arrays : mapping of str to ndarray
+        The arrays of the answer, under the names that `Result` uses.
+    parameters : mapping, optional
+        The arguments of the algorithm, such as ``{"source": 0}`` of a search.
+    outcome : mapping, optional
+        Facts about the run. With PageRank's ``iterations``, the verifier repeats that many iterations.
+
+    Examples
+    --------
+    >>> import evener as ev, numpy as np
+    >>> g = ev.Graph.from_edges([0, 1], [1, 2])
+    >>> ev.verify(ev.Claim("wcc", g, {"component": np.zeros(3, np.int64)}))
+    """
+
+    algorithm: str
+    graph: Graph
+    arrays: Mapping[str, NDArray[Any]]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    outcome: Mapping[str, Any] = field(default_factory=dict)
+    world: ClassVar[World] = SingleProcess()  # each rank verifies its own claims
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.arrays[name]
+
+
+def fail(answer: Answer, rule: str, detail: str) -> NoReturn:
+    """Raise the error that names the algorithm, the failed rule and the place."""
+    msg = f"{answer.algorithm}: {rule}: {detail}"
+    raise VerificationError(msg)
+
+
+def column(answer: Answer, name: str) -> NDArray[Any]:
+    """Return one array of numbers of the answer.
+
+    Raises
+    ------
+    VerificationError
+        If the array does not have one number for each vertex.
+    ArgumentError
+        If the answer does not have the array.
+    """
+    values = _values(answer, name)
+    if values.dtype.kind == "O" and all(map(is_number, values)):
+        values = np.array(values.tolist())
+    if values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.itemsize not in (4, 8)):
+        fail(answer, f"{name} contains integers, float32 or float64", f"found {values.dtype}")
+    if values.dtype == np.float64 and answer.parameters.get("dtype") == "float32":
+        with np.errstate(over="ignore"):  # text and data frames hold the numbers of the run as float64
+            return values.astype(np.float32)
+    return values
+
+
+def _values(answer: Answer, name: str) -> NDArray[Any]:
+    """Return one array of the answer, of any type, after checking its length."""
+    try:
+        given = answer[name]
+    except KeyError:
+        msg = f"cannot verify {answer.algorithm}: the answer has no array {name!r}; add it"
+        raise ArgumentError(msg) from None
+    rule = f"{name} has one value per vertex"
+    if answer.graph.has_object_ids and isinstance(given, list | tuple):
+        given = np.fromiter(given, object, len(given))  # NumPy makes a matrix of tuples
+    try:
+        values = np.asarray(given)
+    except Exception as error:  # noqa: BLE001 - of any object that a caller has as an array
+        fail(answer, rule, f"expected an array, found {type_name(given)}: {error}")
+    if values.shape != (answer.graph.n,):
+        fail(answer, rule, f"shape {values.shape}, {answer.graph.n} vertices")
+    if np.ma.is_masked(given):
+        v = first_true(np.ma.getmaskarray(given))
+        fail(answer, rule, f"the value of vertex {answer.graph.ids[v]} is masked")
+    return values
+
+
+def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
+    """Return the vertices in an array of the answer as numbers 0..n-1, and NO_VERTEX for -1 or None."""
+    graph, values = answer.graph, _values(answer, name)
+    rule = f"{name} contains vertices of the graph"
+    if not graph.has_integer_ids:
+        present = np.array([value is not None for value in values], dtype=bool)
+        named = np.full(graph.n, NO_VERTEX, np.uint32)
+        try:
+            named[present] = graph.numbers_of(values[present].tolist())
+        except UnknownVertexError as error:
+            fail(answer, rule, str(error))
+        return named
+    if values.dtype.kind not in "iu":
+        fail(answer, rule, f"expected integers, found {values.dtype}")
+    numbers = np.empty(graph.n, np.uint32)
+    for begin in range(0, graph.n, PIECE):
+        piece = values[begin : begin + PIECE]
+        found = piece.astype(np.int64)
+        found[piece > np.iinfo(np.int64).max] = -2  # the cast made values of 2^63 or more negative
+        absent = found == -1
+        if graph.has_custom_ids:
+            place = np.minimum(np.searchsorted(graph.ids, found), graph.n - 1)
+            known = absent | (graph.ids[place] == found)
+            found = place
+        else:
+            known = absent | ((found >= 0) & (found < graph.n))
+        if not known.all():
+            v = begin + first_true(~known)
+            fail(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
+        numbers[begin : begin + PIECE] = np.where(absent, NO_VERTEX, found)
+    return numbers
+
+
+def goal_of(answer: Answer) -> Goal:
+    """Return the sources of a search, and where it ends.
+
+    Raises
+    ------
+    ArgumentError
+        If a search with the parameters of the answer raises it.
+    """
+    parameters = answer.parameters
+    if parameters.get("sources") is None:
+        required_parameter(answer, "source")
+    names = ("source", "sources", "target", "cutoff")
+    return parse_goal(answer.graph, answer.algorithm, *(parameters.get(name) for name in names))
+
+
+def largest_distance(answer: Answer, goal: Goal, distance: NDArray[Any], reached: NDArray[np.bool_]) -> float:
+    """Return the distance at which a search ended: that of the target or the cutoff; infinity without either.
+
+    Raises
+    ------
+    VerificationError
+        If a reached vertex is farther away.
+    """
+    limit = math.inf if goal.cutoff is None else float(goal.cutoff)
+    if goal.target_number is not None and reached[goal.target_number]:
+        limit = min(limit, float(distance[goal.target_number]))
+    if (beyond := reached & (distance > limit)).any():
+        v = first_true(beyond)
+        rule = "no vertex is farther away than the target or the cutoff"
+        detail = f"vertex {answer.graph.ids[v]} has distance {distance[v]}, which is more than {limit:g}"
+        fail(answer, rule, detail)
+    return limit
+
+
+def required_parameter(answer: Answer, name: str) -> Any:
+    """Return a parameter of the run.
+
+    Raises
+    ------
+    ArgumentError
+        If the answer does not have this parameter.
+    """
+    if answer.parameters.get(name) is None:
+        option = "--" + name.replace("_", "-")
+        msg = (
+            f"cannot verify {answer.algorithm}: the answer does not record the parameter {name!r}; "
+            f"give {option} on the command line, or an answer whose parameters include it"
+        )
+        raise ArgumentError(msg)
+    return answer.parameters[name]
+
+
+def finite_number(answer: Answer, name: str, given: Any) -> Any:
+    """Return `given` if it is a finite number.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a finite number. The error gives its `name`.
+    """
+    if not (is_number(given) and math.isfinite(given)):
+        msg = f"cannot verify {answer.algorithm}: expected a number as {name!r}, found {given!r}"
+        raise ArgumentError(msg)
+    return given
+
+
+def count_parameter(answer: Answer, name: str) -> int:
+    """Return a parameter of the run that is an integer of at least 0.
+
+    Raises
+    ------
+    ArgumentError
+        If the answer does not have this parameter, or if it is not such an integer.
+    """
+    return checked_count(answer, name, required_parameter(answer, name))
+
+
+def checked_count(answer: Answer, name: str, given: Any) -> int:
+    """Return `given` as an int.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not an integer of at least 0. The error gives its `name`.
+    """
+    if not is_integral(given) or given < 0:
+        expected = f"expected an integer of at least 0 as {name!r}"
+        msg = f"cannot verify {answer.algorithm}: {expected}, found {given!r}"
+        raise ArgumentError(msg)
+    return int(given)
+
+
+# Values of an option in messages, by its type.
+_TYPES = {"float": "a number", "int": "an integer", "bool": "True or False", "str": "a string"}
+
+
+def check_parameters(spec: AlgorithmSpec, parameters: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for a parameter that is no argument of an algorithm, or has another type."""
+    options = {option.name: option for option in spec.options}
+    known = {*options, *inspect.signature(spec.function()).parameters}
+    for name, value in parameters.items():
+        if name not in known:
+            msg = (
+                f"cannot verify {spec.name}: expected arguments of the algorithm as the answer's parameters, "
+                f"found {name!r}; {spec.name} has {', '.join(options) or 'none'}"
+            )
+            raise ArgumentError(msg)
+        if value is not None and name in options and not options[name].accepts(value):
+            expected = " or ".join(map(repr, options[name].choices)) or _TYPES[options[name].type]
+            msg = f"cannot verify {spec.name}: expected {expected} as {name!r}, found {value!r}"
+            raise ArgumentError(msg)
+
+
+def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the bounds of blocks of rows with about equal edges."""
+    rows = len(offsets) - 1
+    cuts = np.linspace(0, int(offsets[-1]) + rows, _BLOCKS + 1).astype(np.uint64)
+    bounds = rows_at(offsets, cuts)
+    bounds[0], bounds[-1] = 0, rows
+    return bounds
+
+
+def first_true(mask: NDArray[np.bool_]) -> int:
+    """Return the position of the first true value; at least one value must be true."""
+    return int(np.argmax(mask))
+
+
+def none_found(first: NDArray[np.uint32]) -> bool:
+    """Return true if a kernel found no wrong vertex in any block."""
+    return bool((first == NO_VERTEX).all())

@@ -15,10 +15,10 @@ from hypothesis import settings
 
 from evener.cli import main
 from evener.spec import recording
-from tuning import tune
 
 # pytest also explains failed assertions in these modules.
-pytest.register_assert_rewrite("evener.testing", "expected", "fake_elements", "one_route", "parity_cases")
+pytest.register_assert_rewrite("contracts", "evener.testing", "support")
+from support.tuning import tune  # noqa: E402
 
 # OpenMP's threads spin for up to 16 ms before they sleep, which is slow on busy cores. Read at load time.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
@@ -108,7 +108,7 @@ def apart():
 @pytest.fixture(scope="module")
 def apart_elements():
     """Parse element names such as "apart:0" and "late:1" instead of this machine's elements."""
-    from fake_elements import parse_apart
+    from support.fake_elements import parse_apart
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(import_module("evener.partition.build"), "parse_elements", parse_apart)

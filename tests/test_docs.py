@@ -17,7 +17,7 @@ import evener as ev
 from evener.cli import main
 from evener.elements.cuda.discovery import gpus, missing
 from evener.graph.formats.registry import all_formats
-from kcore_example import load, register
+from support.kcore_example import load, register
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

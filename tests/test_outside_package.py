@@ -12,7 +12,7 @@ import pytest
 
 import evener as ev
 from evener.spec.registry import names_with_kernels
-from kcore_example import PROJECT
+from support.kcore_example import PROJECT
 
 SOURCE = Path(ev.__file__).parents[1]
 

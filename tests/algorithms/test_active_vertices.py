@@ -13,8 +13,8 @@ import evener as ev
 from evener.programs import operator_sets
 from evener.spec import registry
 from evener.testing.ranks import run_ranks
-from fake_gpu import FakeGpu
-from kernel_inventory import find_kernels_of_gpus
+from support.fake_gpu import FakeGpu
+from support.kernel_inventory import find_kernels_of_gpus
 
 SPECS = ["grid:9x9,weights=1..9", "rmat:7,weights=1..9", "rmat:7,directed,weights=1..9"]
 ELEMENTS = {"one": ["cpu:1"], "two": ["cpu:1", "cpu:1"]}

@@ -8,9 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import graphs
-import reference
-from covering import pairwise_cover
 from evener.algorithms.betweenness import betweenness as module
 from evener.algorithms.betweenness.betweenness import betweenness
 from evener.errors import ArgumentError, UnknownVertexError
@@ -18,6 +15,8 @@ from evener.graph.formats import read
 from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.spec.verify import verify
+from support import graphs, reference
+from support.pair_cover import pairwise_cover
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),

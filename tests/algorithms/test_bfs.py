@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import evener as ev
-import reference
-from covering import pairwise_cover
 from evener import Engine
 from evener.algorithms.bfs.direction import Tuning
 from evener.partition.partition import Partition
-from reference import as_networkx, random_graph
-from tuning import tune
+from support import reference
+from support.pair_cover import pairwise_cover
+from support.reference import as_networkx, random_graph
+from support.tuning import tune
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 

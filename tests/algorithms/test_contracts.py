@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-import reference
 from evener.spec.registry import names_with_kernels
 from evener.testing.algorithms import AlgorithmContract
+from support import reference
 
 
 def hub(graph):

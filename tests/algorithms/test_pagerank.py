@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import evener as ev
-import reference
-from covering import pairwise_cover
-from reference import as_networkx, random_graph
+from support import reference
+from support.pair_cover import pairwise_cover
+from support.reference import as_networkx, random_graph
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-import reference
+from support import reference
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
 REAL = ["soc-Epinions1.txt.gz", "web-NotreDame.txt.gz"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from reference import as_networkx
+from support.reference import as_networkx
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 WEIGHTS = ["float64", "float32", "int32", "int8"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from reference import edges
+from support.reference import edges
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
 SOURCES = 4

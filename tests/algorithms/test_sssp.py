@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import reference
-from covering import pairwise_cover
 from evener.algorithms.sssp import sssp as module
 from evener.algorithms.sssp.sssp import sssp
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.spec.verify import verify
-from tuning import tune
+from support import reference
+from support.pair_cover import pairwise_cover
+from support.tuning import tune
 
 splits = pytest.mark.parametrize(
     ("parts", "policy"),

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import evener as ev
-import parity_cases
-import reference
 from evener.algorithms.wcc.wcc import LINKED_FIRST
-from reference import as_networkx, random_graph
+from support import parity_cases, reference
+from support.reference import as_networkx, random_graph
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
 

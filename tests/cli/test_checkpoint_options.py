@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcore_example import load, register
+from support.kcore_example import load, register
 
 
 def test_a_run_continues(evener, tmp_path):

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import evener as ev
+from contracts.elements import ElementContract, ThreadedElementContract
 from evener import ArgumentError
 from evener.elements import CpuElement, parse_elements, usable_cores
 from evener.elements import cpu as cpu_module
 from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.kernels.cpu import jit
-from evener.testing.elements import ElementContract, ThreadedElementContract
-from fake_elements import ApartElement
+from support.fake_elements import ApartElement
 
 CORES = usable_cores()
 

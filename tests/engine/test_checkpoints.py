@@ -17,15 +17,14 @@ import numpy as np
 import pytest
 
 import evener as ev
-import gimv_cases
-import vertex_cases
 from evener.elements.cpu import CpuElement
 from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.programs import operator_sets
 from evener.programs.supersteps import Supersteps
 from evener.testing.ranks import run_ranks
-from fake_gpu import FakeGpu
-from kernel_inventory import find_kernels_of_gpus
+from support import gimv_cases, vertex_cases
+from support.fake_gpu import FakeGpu
+from support.kernel_inventory import find_kernels_of_gpus
 
 
 class StopError(Exception):

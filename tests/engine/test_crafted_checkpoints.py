@@ -13,9 +13,9 @@ import pytest
 from crafted_checkpoints import change_array, change_manifest, manifest_of, with_checksum
 
 import evener as ev
-from crafted import VALUES, fields_of, replace
 from evener.engine.checkpoints.manifest import Manifest
 from evener.testing.ranks import run_ranks
+from support.json_fields import VALUES, fields_of, replace
 
 
 class StopError(Exception):

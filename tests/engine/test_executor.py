@@ -11,7 +11,7 @@ import pytest
 
 from evener.elements import CpuElement
 from evener.engine import executor
-from fake_elements import ApartElement
+from support.fake_elements import ApartElement
 
 CPU = CpuElement("cpu:1", 1)
 GPU = ApartElement("late", memory=0, deferred=True)

@@ -8,7 +8,7 @@ import pytest
 import evener as ev
 from evener.engine.engine import Engine
 from evener.testing.ranks import run_ranks
-from own_graphs import place_for
+from support.rank_graphs import place_for
 
 # One memory, several memories, peers of which two share a memory, and peers with an element apart.
 SPLITS = [

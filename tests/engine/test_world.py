@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import evener as ev
+from contracts.world import WorldContract
 from evener.engine.engine import Engine
 from evener.system.world import SingleProcess
 from evener.testing.ranks import run_ranks
-from evener.testing.world import WorldContract
-from own_graphs import place_for
+from support.rank_graphs import place_for
 
 
 class TestSingleProcess(WorldContract):

@@ -12,9 +12,9 @@ from evener.errors import DeviceOutOfMemory
 from evener.graph.formats.registry import all_formats
 from evener.spec.registry import find, names_with_kernels
 from evener.testing.graphs import SHAPES, build
-from failing_allocations import FailingAllocations, fail_numpy
-from fake_gpu import FakeGpu
-from kernel_inventory import find_kernels_of_gpus
+from support.failing_allocations import FailingAllocations, fail_numpy
+from support.fake_gpu import FakeGpu
+from support.kernel_inventory import find_kernels_of_gpus
 
 ARGUMENTS = {
     "pagerank": {"tol": 0, "max_iter": 3},

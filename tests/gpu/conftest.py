@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evener.elements.cuda.discovery import gpus, missing
-from sanitizer_sizes import FEW_BLOCKS, TOOL
+from support.sanitizer_sizes import FEW_BLOCKS, TOOL
 
 BLOCKS = 4  # the largest number of blocks of a kernel with FEW_BLOCKS
 

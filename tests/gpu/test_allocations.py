@@ -11,7 +11,7 @@ from evener.elements.cuda.streams import CopyStreams
 from evener.errors import DeviceOutOfMemory
 from evener.spec.registry import find, names_with_kernels
 from evener.testing.graphs import SHAPES, build
-from failing_allocations import FailingAllocations
+from support.failing_allocations import FailingAllocations
 
 ARGUMENTS = {
     "pagerank": {"tol": 0, "max_iter": 3},

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import evener as ev
-import reference
 from evener.elements.cuda.element import CudaElement
 from evener.partition.footprint import Tiers, bytes_excluding_edges
-from host_tiers import keep_on_host
-from kernel_inventory import find_kernels_of_gpus
-from sanitizer_sizes import RUNS, sized
+from support import reference
+from support.host_tiers import keep_on_host
+from support.kernel_inventory import find_kernels_of_gpus
+from support.sanitizer_sizes import RUNS, sized
 
 placing = import_module("evener.partition.column_blocks")
 PLENTY = 1 << 40

@@ -11,13 +11,13 @@ import pytest
 
 import evener.elements.cuda.gpu_memory as gpu_memory
 import evener.elements.cuda.staging as staging
+from contracts.elements import DTYPES, ElementContract, ThreadedElementContract, send
 from evener.elements import CpuElement, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.system.memory import format_bytes
-from evener.testing.bitmaps import pack
-from evener.testing.elements import DTYPES, ElementContract, ThreadedElementContract, send
-from sanitizer_sizes import CLOCKS
+from support.bitmaps import pack
+from support.sanitizer_sizes import CLOCKS
 
 
 class TestCudaElement(ElementContract):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-import graphs
+from support import graphs
 
 SPLITS = [["cuda:0"], ["cpu:1", "cuda:0"], ["cuda:0", "cuda:0"]]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import evener as ev
-from covering import pairwise_cover
 from evener.elements.cuda.discovery import gpus
 from evener.partition import gpu_build
 from evener.partition.gpu_build import _Build
-from gpu_build_cases import EDGES, POLICIES, WEIGHTS, check_same, graph_of
+from support.gpu_build_cases import EDGES, POLICIES, WEIGHTS, check_same, graph_of
+from support.pair_cover import pairwise_cover
 
 PLACES = [["cuda:0"], ["cuda:0", "cuda:0"], ["cuda:0", "cuda:1"], ["cpu:1", "cuda:0"]]
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import evener as ev
-import graphs
 from evener.elements.cuda import group
 from evener.elements.cuda.discovery import gpus
 from evener.elements.cuda.launch import Launcher
 from evener.engine.engine import Engine
-from sanitizer_sizes import sized
+from support import graphs
+from support.sanitizer_sizes import sized
 
 pytestmark = pytest.mark.skipif(gpus() < 2, reason="expected two GPUs, found fewer")
 

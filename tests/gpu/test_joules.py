@@ -8,7 +8,7 @@ import pytest
 
 import evener as ev
 from evener.results.energy.meter import Meter
-from sanitizer_sizes import sized
+from support.sanitizer_sizes import sized
 
 
 def test_a_busy_gpu_uses_a_plausible_power():

@@ -8,7 +8,16 @@ import pytest
 import evener as ev
 from evener.elements.cuda.discovery import gpus
 from evener.programs import operator_sets
-from mapreduce_cases import DISTINCT, SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
+from support.mapreduce_cases import (
+    DISTINCT,
+    SKEWED,
+    check_combined,
+    check_reduced,
+    join,
+    pair,
+    pairs_of,
+    spread,
+)
 
 TWO_GPUS = pytest.param(
     "cuda:0,cuda:1", marks=pytest.mark.skipif(gpus() < 2, reason="the machine has one GPU")

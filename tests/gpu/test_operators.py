@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-import gimv_cases
 from evener.elements.cuda.discovery import gpus
 from evener.programs import operator_sets
 from evener.testing.ranks import run_ranks
+from support import gimv_cases
 
 placing = import_module("evener.partition.column_blocks")
 SPLITS = ["cuda:0", "cuda:0,cuda:0", "cpu:1,cuda:0", "cuda:0,cpu:2"] + ["cuda:0,cuda:1"] * (gpus() > 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from sanitizer_sizes import TOOL
+from support.sanitizer_sizes import TOOL
 
 ITERATIONS = 20
 # Without overlap the count would be 0. On a busy machine, some supersteps may not overlap.

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-import graphs
 from evener.errors import DeviceError
-from kcore_example import FOLDER, load, simple
-from parity_cases import ALPHAS, POLICIES
+from support import graphs
+from support.kcore_example import FOLDER, load, simple
+from support.parity_cases import ALPHAS, POLICIES
 
 SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
 

@@ -11,20 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-import graphs
-import parity_cases
-import reference
-from covering import pairwise_cover
 from evener.elements import usable_cores
 from evener.elements.cuda.discovery import gpus
 from evener.elements.cuda.element import CudaElement
 from evener.graph.generators import models as generate
 from evener.partition.footprint import PREFIX_EDGES, Tiers
-from expected import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
-from host_tiers import keep_on_host
-from parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
-from sanitizer_sizes import RUNS, sized
-from tuning import tune
+from support import graphs, parity_cases, reference
+from support.expected_results import ITERATIONS, RELATIVE, Truth, source_alone, truth_of
+from support.host_tiers import keep_on_host
+from support.pair_cover import pairwise_cover
+from support.parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
+from support.sanitizer_sizes import RUNS, sized
+from support.tuning import tune
 
 CPU_OF_TWO = f"cpu:{min(2, usable_cores())}"
 MIXED = [["cpu:1", "cuda:0"], ["cuda:0", CPU_OF_TWO], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]

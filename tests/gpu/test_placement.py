@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import evener as ev
-import graphs
 from evener.errors import DeviceOutOfMemory
-from expected import truth_of
+from support import graphs
+from support.expected_results import truth_of
 
 SPLITS = [["cuda:0"], ["cuda:0", "cuda:0"], ["cpu:1", "cuda:0"], ["cpu:1", "cuda:0", "cuda:0", "cpu:1"]]
 everywhere = pytest.mark.parametrize("on", SPLITS, ids=",".join)

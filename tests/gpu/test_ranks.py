@@ -21,11 +21,11 @@ pytestmark = [
 
 PARITY = """
 import sys
-import graphs
+from support import graphs
 from evener.elements import parse_elements
 from evener.engine.exchange.network import connect_ranks
 from evener.system.world import current_world
-from expected import truth_of
+from support.expected_results import truth_of
 
 transport, *placements = sys.argv[1:]
 world = current_world()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.transports import TransportContract
 from evener.elements import CpuElement, parse_elements
-from evener.testing.transports import TransportContract
-from one_route import check_one_route, sparse_and_dense
-from sanitizer_sizes import RUNS
+from support.one_route import check_one_route, sparse_and_dense
+from support.sanitizer_sizes import RUNS
 
 
 class TestTwoOfEach(TransportContract):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import evener as ev
-import vertex_cases
 from evener.elements.cuda.discovery import gpus
 from evener.elements.cuda.element import CudaElement
 from evener.programs import vertex_kernels_gpu
 from evener.testing.ranks import run_ranks
+from support import vertex_cases
 
 placing = import_module("evener.partition.column_blocks")
 SPLITS = ["cuda:0", "cuda:0,cuda:0", "cpu:1,cuda:0"] + ["cuda:0,cuda:1"] * (gpus() > 1)

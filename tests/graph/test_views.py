@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import evener as ev
-import graphs
+from support import graphs
 
 NAMES = [name for name in sorted(graphs.SMALL) if name != "empty"]
 

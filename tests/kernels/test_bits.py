@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evener.kernels.cpu import bits
 from evener.kernels.cpu.jit import serial
-from evener.testing.bitmaps import pack, unpack
+from support.bitmaps import pack, unpack
 
 
 @serial

@@ -21,7 +21,7 @@ from cupy.cuda import nvrtc
 from evener.elements.cuda import compile as compiling
 from evener.elements.cuda import launch, source
 from evener.errors import DeviceError
-from kernel_inventory import kernels
+from support.kernel_inventory import kernels
 
 
 class Nowhere:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evener.kernels.cpu import exchange
-from evener.testing.bitmaps import pack, unpack
+from support.bitmaps import pack, unpack
 
 
 class Boundary(NamedTuple):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covering import pairwise_cover
 from evener.kernels.cpu import message
-from evener.testing.bitmaps import pack, unpack
+from support.bitmaps import pack, unpack
+from support.pair_cover import pairwise_cover
 
 
 class Mirrors(NamedTuple):

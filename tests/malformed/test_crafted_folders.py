@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from crafted import VALUES, fields_of, replace
+from support.json_fields import VALUES, fields_of, replace
 
 GRAPHS = {
     "weighted": ev.Graph.from_edges([10, 20, 20, 40], [20, 40, 30, 10], [1.5, 2.5, 0.5, 4.0]),

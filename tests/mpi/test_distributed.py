@@ -14,7 +14,7 @@ import evener as ev
 from evener.graph.formats.file import Source
 from evener.graph.formats.text_part import part_of
 from evener.testing.ranks import run_ranks
-from expected import ITERATIONS, Truth, whole
+from support.expected_results import ITERATIONS, Truth, whole
 
 ROWS = import_module("evener.partition.distributed.rows")
 MIRRORS = import_module("evener.partition.distributed.mirrors")

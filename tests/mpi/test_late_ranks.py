@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-import gimv_cases
-import graphs
-import kcore_example
-import reference
-import vertex_cases
 from evener.testing.ranks import run_ranks
-from expected import truth_of
-from mapreduce_cases import check_combined, join, pair, pairs_of
+from support import gimv_cases, graphs, kcore_example, reference, vertex_cases
+from support.expected_results import truth_of
+from support.mapreduce_cases import check_combined, join, pair, pairs_of
 
 
 def run_late(function, size=2):

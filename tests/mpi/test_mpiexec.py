@@ -14,9 +14,9 @@ pytestmark = pytest.mark.usefixtures("launcher")
 
 PARITY = """
 import sys
-import graphs
+from support import graphs
 from evener.system.world import current_world
-from expected import truth_of
+from support.expected_results import truth_of
 
 world = current_world()
 assert world.size == int(sys.argv[1]), world.size
@@ -39,7 +39,7 @@ def test_five_algorithms(ranks):
 PARTS = """
 import sys
 import evener as ev
-from expected import Truth
+from support.expected_results import Truth
 
 graph = ev.read(sys.argv[1])
 truth = Truth(graph, int(graph.out_degree().argmax()))

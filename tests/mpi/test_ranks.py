@@ -7,13 +7,13 @@ from functools import partial
 import pytest
 
 import evener as ev
-import graphs
-from covering import pairwise_cover
 from evener.errors import MpiError
 from evener.partition.policy import policy_names
 from evener.system.world import current_world
 from evener.testing.ranks import run_ranks
-from expected import truth_of
+from support import graphs
+from support.expected_results import truth_of
+from support.pair_cover import pairwise_cover
 
 SPLITS = [(2, "cpu:1", "random"), (3, "cpu:1", "high"), (2, "cpu:1,cpu:1", "low"), (4, "cpu:1", "random")]
 NAMES = [name for name in sorted(graphs.SMALL) if name != "empty"]

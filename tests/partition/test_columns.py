@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import evener as ev
-import reference
 from evener.elements import CpuElement
 from evener.elements.cuda.modules import ModuleCache
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
 from evener.partition.footprint import bytes_excluding_edges, column_block_bytes
-from fake_elements import ApartElement, parse_apart
-from kernel_inventory import find_kernels_of_gpus
-from twins_column_blocks import high_column, low_column, pair_of
+from support import reference
+from support.fake_elements import ApartElement, parse_apart
+from support.kernel_inventory import find_kernels_of_gpus
+from support.twins.column_blocks import high_column, low_column, pair_of
 
 placing = import_module("evener.partition.column_blocks")
 COLUMNS = 64

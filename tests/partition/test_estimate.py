@@ -15,7 +15,7 @@ from evener.errors import DeviceOutOfMemory
 from evener.partition.estimate import GraphSizes, estimate_shares
 from evener.partition.footprint import bytes_excluding_edges, tiers_of
 from evener.partition.sizes import Degrees
-from fake_gpu import FakeGpu, SizedGpu
+from support.fake_gpu import FakeGpu, SizedGpu
 
 PLACEMENT = import_module("evener.partition.placement")
 

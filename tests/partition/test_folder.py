@@ -16,8 +16,8 @@ from evener.partition import folder_checks
 from evener.spec.registry import find, names_with_kernels
 from evener.testing.graphs import SHAPES, build
 from evener.testing.ranks import run_ranks
-from fake_elements import ApartElement, Held
-from fake_gpu import FakeGpu
+from support.fake_elements import ApartElement, Held
+from support.fake_gpu import FakeGpu
 
 ARGUMENTS = {
     "pagerank": {"tol": 0, "max_iter": 3},

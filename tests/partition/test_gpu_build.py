@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import evener as ev
-from covering import pairwise_cover
 from evener.partition import gpu_build
-from fake_elements import ApartElement
-from fake_gpu import FakeGpu
-from gpu_build_cases import EDGES, POLICIES, WEIGHTS, check_same, graph_of
-from kernel_inventory import find_kernels_of_gpus
+from support.fake_elements import ApartElement
+from support.fake_gpu import FakeGpu
+from support.gpu_build_cases import EDGES, POLICIES, WEIGHTS, check_same, graph_of
+from support.kernel_inventory import find_kernels_of_gpus
+from support.pair_cover import pairwise_cover
 
 HOME = import_module("evener.partition.partition")
 PLENTY = 1 << 40

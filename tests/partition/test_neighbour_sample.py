@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-from covering import pairwise_cover
 from evener.partition.estimate import GraphSizes
 from evener.partition.neighbour_sample import NeighbourSample
 from evener.partition.sizes import ElementShare, owned_by_degree, partition_sizes
+from support.pair_cover import pairwise_cover
 
 HOME = import_module("evener.partition.neighbour_sample")
 SPLITS = [[0.1, 0.9], [0.5, 0.5], [0.9, 0.1], [0.2, 0.3, 0.5]]

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-from covering import pairwise_cover
 from evener.elements import CpuElement
 from evener.elements.cuda.memory import TieredArray
 from evener.graph.csr import rows_at
@@ -24,8 +23,9 @@ from evener.partition.footprint import PREFIX_EDGES, Tiers
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
 from evener.partition.policy import policy_names
 from evener.system import memory
-from fake_elements import ApartElement
-from reference import edges as edges_of
+from support.fake_elements import ApartElement
+from support.pair_cover import pairwise_cover
+from support.reference import edges as edges_of
 
 # `evener.partition` is the function.
 HOME = import_module("evener.partition.partition")

@@ -16,7 +16,7 @@ from evener.partition import placement_cache
 from evener.partition.partition import Partition
 from evener.system import memory
 from evener.testing.ranks import run_ranks
-from fake_gpu import FakeGpu
+from support.fake_gpu import FakeGpu
 
 TWO = "cpu:1,cpu:1"
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-from covering import pairwise_cover
+from contracts.policies import PolicyContract
 from evener.partition.owners import edge_shares, owners
 from evener.partition.policy import PLANNED, check_needs, find_policy, policy_names
-from evener.testing.policies import PolicyContract
+from support.pair_cover import pairwise_cover
 
 
 class TestHigh(PolicyContract):

@@ -12,7 +12,7 @@ from evener.partition.estimate import GraphSizes, estimate_shares
 from evener.partition.owners import owners
 from evener.partition.policy import find_policy, policy_names
 from evener.testing.ranks import run_ranks
-from fake_gpu import FakeGpu
+from support.fake_gpu import FakeGpu
 
 N, EDGES = 2000, 16_000
 # The policies that by definition do not give shares of the stored edges, and what they divide instead.

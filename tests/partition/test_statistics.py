@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import evener as ev
-from covering import pairwise_cover
-from reference import edges as edges_of
+from support.pair_cover import pairwise_cover
+from support.reference import edges as edges_of
 
 
 def test_by_hand():

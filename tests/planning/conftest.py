@@ -10,8 +10,8 @@ from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.planning import planner
 from evener.spec import arguments
-from fake_gpu import FakeGpu
-from kernel_inventory import find_kernels_of_gpus
+from support.fake_gpu import FakeGpu
+from support.kernel_inventory import find_kernels_of_gpus
 
 
 @pytest.fixture

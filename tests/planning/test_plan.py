@@ -18,7 +18,7 @@ from evener.planning.plan import Plan, choose
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.results.report.units import seconds_text
 from evener.system.memory import format_bytes
-from fake_gpu import SizedGpu
+from support.fake_gpu import SizedGpu
 
 GIB = 1 << 30
 CPU = CpuElement("cpu", 4)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import evener as ev
-import reference
 from evener import elements
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, OutOfMemoryError
 from evener.kernels.cpu import jit
@@ -21,7 +20,8 @@ from evener.planning import planner as home
 from evener.planning.observations import observations
 from evener.spec import recording
 from evener.spec.registry import names_with_kernels
-from fake_gpu import FakeGpu
+from support import reference
+from support.fake_gpu import FakeGpu
 
 LOST = DeviceError("cuda:0 failed while starting: unspecified launch failure")
 FULL = DeviceOutOfMemory("cuda:0: allocating needs 3.0 GiB, but 2.0 MiB are free", needed=3, available=2)

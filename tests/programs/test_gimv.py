@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse
 
 import evener as ev
-import gimv_cases
 from evener.programs import operator_sets
 from evener.testing.ranks import run_ranks
+from support import gimv_cases
 
 SPLITS = ("cpu:1", "cpu:1,cpu:1,cpu:1")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import evener as ev
-import gimv_cases
 from evener.testing.ranks import run_ranks
+from support import gimv_cases
 
 SPLITS = ("cpu:1", "cpu:1,cpu:1,cpu:1")
 

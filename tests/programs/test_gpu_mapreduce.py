@@ -18,9 +18,9 @@ from evener.kernels.kernel import Kernel
 from evener.programs.mapreduce import compilation, reducer_gpu, worker_gpu
 from evener.programs.operators import read_operator
 from evener.testing.ranks import run_ranks
-from fake_elements import PeerElement
-from mapreduce_cases import SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
-from uncompiled import uncompiled
+from support.fake_elements import PeerElement
+from support.mapreduce_cases import SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
+from support.python_functions import uncompiled
 
 build = import_module("evener.partition.build")
 

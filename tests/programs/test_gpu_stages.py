@@ -10,8 +10,8 @@ import pytest
 import evener as ev
 from evener.programs import operator_sets
 from evener.programs.mapreduce import gimv_gpu
-from fake_elements import PeerElement
-from uncompiled import uncompiled
+from support.fake_elements import PeerElement
+from support.python_functions import uncompiled
 
 build, gimv = import_module("evener.partition.build"), import_module("evener.programs.gimv")
 

@@ -16,7 +16,16 @@ from evener.programs.mapreduce.sort import sort_records
 from evener.programs.mapreduce.worker_cpu import CpuWorker
 from evener.system.cache import cache_folder
 from evener.testing.ranks import run_ranks
-from mapreduce_cases import DISTINCT, SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
+from support.mapreduce_cases import (
+    DISTINCT,
+    SKEWED,
+    check_combined,
+    check_reduced,
+    join,
+    pair,
+    pairs_of,
+    spread,
+)
 
 SEVERAL = "cpu:1,cpu:1,cpu:1"
 # Memory for less than a chunk of the graph's edges.

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-import gimv_cases
 from evener.programs import operator_sets
 from evener.programs.mapreduce import gimv as two_stages
 from evener.testing.ranks import run_ranks
+from support import gimv_cases
 
 SEVERAL = "cpu:1,cpu:1,cpu:1"
 slow = pytest.mark.slow

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import evener as ev
-import vertex_cases
 from evener.testing.ranks import run_ranks
+from support import vertex_cases
 
 SPLITS = ("cpu:1", "cpu:1,cpu:1,cpu:1")
 

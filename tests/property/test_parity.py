@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-import graphs
-import parity_cases
 from evener.elements import CpuElement
-from expected import Truth, source_alone, truth_of
-from parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
+from support import graphs, parity_cases
+from support.expected_results import Truth, source_alone, truth_of
+from support.parity_cases import ALPHAS, POLICIES, directions, generated_graphs, small_graphs
 
 # Not `evener.partition`, which is the function of that name.
 partition_home = import_module("evener.partition.partition")

@@ -16,16 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evener as ev
-import graphs
-import reference
 from evener.elements.cuda import launch
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.element import CudaElement
 from evener.elements.cuda.source import OwnSource, declaration, declarations, declared_in
 from evener.errors import DeviceError
 from evener.kernels.cpu.atomics import fetch_add
-from kcore_example import FOLDER, PROJECT, load, simple
-from parity_cases import ALPHAS, POLICIES
+from support import graphs, reference
+from support.kcore_example import FOLDER, PROJECT, load, simple
+from support.parity_cases import ALPHAS, POLICIES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/howto/own-algorithm.md"
 APART = [["apart:0", "apart:1"], ["late:0", "apart:1"], ["apart:0", "late:1", "late:1", "apart:2"]]

@@ -13,7 +13,7 @@ import pytest
 
 import evener as ev
 from evener.spec import registry
-from kcore_example import load, register
+from support.kcore_example import load, register
 
 HOME = Path(ev.__file__).parent
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import evener as ev
-import kcore_example
 from evener.spec import registry
+from support import kcore_example
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 # Graphs of one type of weights, because kernels are compiled for each type.

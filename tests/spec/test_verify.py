@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import evener as ev
-import reference
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
 from evener.spec.verify import Claim, verify
-from reference import as_networkx, random_graph
-from wrong_answers import changed, claim, refused
+from support import reference
+from support.reference import as_networkx, random_graph
+from support.wrong_answers import changed, claim, refused
 
 SOURCE = 3
 # A graph of one edge. `Graph.from_edges` would compile kernels during collection.

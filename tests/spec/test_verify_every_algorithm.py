@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import evener as ev
-import kcore_example
 from evener.errors import ArgumentError, VerificationError
 from evener.spec import registry
 from evener.spec.verify import Claim
+from support import kcore_example
 
 ALGORITHMS = [*registry.names(), "kcore"]
 # Names that a message could read as a template, a format, an escape, markup, or an option.

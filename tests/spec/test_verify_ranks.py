@@ -8,12 +8,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import reference
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
 from evener.spec.verify import Claim, verify
-from reference import as_networkx, random_graph
-from wrong_answers import changed, claim, refused
+from support import reference
+from support.reference import as_networkx, random_graph
+from support.wrong_answers import changed, claim, refused
 
 
 @pytest.fixture(params=[True, False], ids=["directed", "undirected"])

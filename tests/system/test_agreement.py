@@ -23,7 +23,6 @@ import pandas as pd
 import pytest
 
 import evener as ev
-import kcore_example
 from evener.cli.rank_tables import show_ranks
 from evener.engine.timeline import Timeline
 from evener.graph import checksums
@@ -39,6 +38,7 @@ from evener.system.agreement import OF_A_RANK, collective
 from evener.system.fingerprint import digest_of, file_fingerprint
 from evener.system.world import current_world
 from evener.testing.ranks import RankError, run_ranks
+from support import kcore_example
 
 HOME = Path(ev.__file__).parent
 RANKS = 3

@@ -1,1 +1,1 @@
-"""Contract tests for algorithms, elements, transports, formats, policies and worlds of other packages."""
+"""Tests that a package with an algorithm inherits, graphs for them, and fake ranks."""

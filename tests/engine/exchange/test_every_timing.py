@@ -11,8 +11,8 @@ import evener as ev
 from evener.engine.exchange.network import VARIABLE
 from evener.testing import ranks
 from evener.testing.ranks import run_ranks
-from exchange_model import Model
-from fake_rank_gpus import FakeNccl, parse_rank_gpus
+from support.exchange_model import Model
+from support.fake_rank_gpus import FakeNccl, parse_rank_gpus
 
 NCCL = import_module("evener.engine.exchange.transports.nccl")
 # Steps of a program.

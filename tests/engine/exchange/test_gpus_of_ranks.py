@@ -17,8 +17,8 @@ from evener.engine.exchange.remote import FarEnd
 from evener.errors import ArgumentError, DeviceError
 from evener.testing import ranks
 from evener.testing.ranks import run_ranks
-from expected import Truth
-from fake_rank_gpus import FakeNccl, RankGpu, parse_rank_gpus
+from support.expected_results import Truth
+from support.fake_rank_gpus import FakeNccl, RankGpu, parse_rank_gpus
 
 NCCL = import_module("evener.engine.exchange.transports.nccl")
 

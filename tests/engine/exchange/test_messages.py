@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+from contracts.transports import TransportContract
 from evener.engine.engine import Engine
 from evener.engine.exchange.buffers import Buffers
 from evener.engine.exchange.encoding import (
@@ -21,10 +22,9 @@ from evener.engine.exchange.exchange import Link
 from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.partition.route import Route, upload_route
-from evener.testing.bitmaps import pack, unpack
-from evener.testing.transports import TransportContract
-from fake_elements import ApartElement
-from one_route import check_one_route, sparse_and_dense
+from support.bitmaps import pack, unpack
+from support.fake_elements import ApartElement
+from support.one_route import check_one_route, sparse_and_dense
 
 pytestmark = pytest.mark.usefixtures("apart_elements")
 

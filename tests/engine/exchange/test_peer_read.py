@@ -6,8 +6,8 @@ import pytest
 
 import evener as ev
 from evener.engine.exchange.transport import connect
-from expected import Truth
-from fake_elements import PeerElement, ReadingElement
+from support.expected_results import Truth
+from support.fake_elements import PeerElement, ReadingElement
 
 pytestmark = pytest.mark.usefixtures("apart_elements")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from contracts.transports import TransportContract
 from evener.elements import CpuElement
 from evener.engine.engine import Engine
 from evener.graph.graph import Graph
 from evener.partition.build import partition
-from evener.testing.bitmaps import pack
-from evener.testing.transports import TransportContract
-from one_route import check_one_route, sparse_and_dense
+from support.bitmaps import pack
+from support.one_route import check_one_route, sparse_and_dense
 
 
 class TestFourElements(TransportContract):

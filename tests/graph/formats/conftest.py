@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evener.testing.formats import check_same
-from evener.testing.formats import graphs as graphs_of_all_kinds
+from contracts.formats import check_same
+from contracts.formats import graphs as graphs_of_all_kinds
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import evener as ev
+from contracts.formats import FormatContract
 from evener.graph.formats.file import Source
 from evener.system.files import atomic_write
-from evener.testing.formats import FormatContract
 
 FULL = [".txt", ".txt.gz", ".tsv.zst", ".edges.bz2", ".parquet", ".arrow", ".feather", ".evg"]
 NUMBERED = [".mtx", ".mtx.gz", ".sg", ".wsg", ".gr", ".gr.zst", ".graph", ".metis.gz", ".npz"]

@@ -13,7 +13,7 @@ from evener.engine.timeline import Span
 from evener.results.report.explain import placement_sentence
 from evener.results.report.page import page
 from evener.testing.ranks import run_ranks
-from fake_gpu import FakeGpu
+from support.fake_gpu import FakeGpu
 
 
 def element(name, place):

@@ -13,7 +13,7 @@ import numpy as np
 import evener as ev
 from evener.spec import registry
 
-PROJECT = Path(__file__).resolve().parent.parent / "examples/kcore"
+PROJECT = Path(__file__).resolve().parents[2] / "examples/kcore"
 FOLDER = PROJECT / "src/evener_kcore"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from covering import pairwise_cover
+from support.pair_cover import pairwise_cover
 
 
 def test_every_pair_of_values_occurs():

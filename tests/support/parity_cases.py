@@ -11,14 +11,20 @@ import numpy as np
 import pytest
 
 import evener as ev
-import graphs
-import reference
-import twins_bfs_levels
-from covering import pairwise_cover
-from expected import RELATIVE, Truth, source_alone, truth_of
-from kernel_inventory import OF_CPUS, OF_GPUS, OF_NO_ALGORITHM, OF_TABLES, find_kernels_of_gpus, kernels
-from sanitizer_sizes import RUNS, sized
-from tuning import tune
+from support import graphs, reference
+from support.expected_results import RELATIVE, Truth, source_alone, truth_of
+from support.kernel_inventory import (
+    OF_CPUS,
+    OF_GPUS,
+    OF_NO_ALGORITHM,
+    OF_TABLES,
+    find_kernels_of_gpus,
+    kernels,
+)
+from support.pair_cover import pairwise_cover
+from support.sanitizer_sizes import RUNS, sized
+from support.tuning import tune
+from support.twins import bfs_levels
 
 POLICIES = ["random", "high", "low"]
 ALPHAS = [None, 0, 0.2, 0.5, 0.8, 1]
@@ -211,7 +217,7 @@ class _Watched:
         if kernel == "evener.algorithms.bfs:levels.all_steps":
             _, awake, scout, levels, edges = votes
             self.steps[-1] = ("search", levels, edges)
-            names = inspect.signature(twins_bfs_levels.all_steps.py_func).parameters
+            names = inspect.signature(bfs_levels.all_steps.py_func).parameters
             given = dict(zip(names, args, strict=True))
             assert levels >= given["max_levels"] or awake == 0 or max(awake, scout) <= given["narrow_limit"]
             assert not engine.download(given["frontier"])[0].any()

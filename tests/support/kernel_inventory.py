@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import twins_bfs_levels
-import twins_column_blocks
-import twins_pagerank
-import twins_partition
-import twins_pull
 from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
+from support.twins import bfs_levels, column_blocks, pagerank, partition, pull
 
 SHARED = ["bits", "exchange", "frontier", "message"]
 OF_ALGORITHMS = [
-    "evener.algorithms:goal",
+    "evener.spec:goal",
     "evener.algorithms.betweenness:kernels",
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",
@@ -31,11 +27,11 @@ FILES = [*SHARED, *OF_ALGORITHMS]
 OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
 # CPU twins in the tests, for kernels that no CPU run calls.
 TWINS = {
-    "column_blocks": twins_column_blocks,
-    "evener.algorithms.bfs:levels": twins_bfs_levels,
-    "evener.algorithms.pagerank:kernels": twins_pagerank,
-    "partition": twins_partition,
-    "pull": twins_pull,
+    "column_blocks": column_blocks,
+    "evener.algorithms.bfs:levels": bfs_levels,
+    "evener.algorithms.pagerank:kernels": pagerank,
+    "partition": partition,
+    "pull": pull,
 }
 # Called for column blocks, which only large graphs have: see tests/partition/test_columns.py.
 OF_TABLES = {
@@ -56,7 +52,7 @@ OF_CPUS = {"evener.algorithms.sssp:single_block.dijkstra"}
 # Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and partition building.
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",
-    *(f"partition.{name}" for name in twins_partition.__all__),
+    *(f"partition.{name}" for name in partition.__all__),
 }
 
 

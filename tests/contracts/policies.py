@@ -1,4 +1,4 @@
-"""The contract of a policy: tests that a package inherits.
+"""The contract of a policy: a class of tests for each policy to inherit.
 
 A subclass names the policy::
 
@@ -94,7 +94,7 @@ class PolicyContract:
         assert (order[policy.places(some, 100, 3)] == some).all()
 
     @pytest.mark.parametrize("directed", [False, True])
-    def test_elements_get_their_shares(self, directed: bool) -> None:  # noqa: FBT001 - a test's parameter
+    def test_elements_get_their_shares(self, directed: bool) -> None:
         """Each element gets its share of the edges; a policy of equal parts gives equal parts."""
         graph, by_degree, degree = skewed(2000, 20_000, directed=directed)
         owner = owners(by_degree, degree, policy=self.name, graph=graph, **_MACHINES)

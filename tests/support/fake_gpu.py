@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fake_elements import ApartElement
+from support.fake_elements import ApartElement
 
 
 class FakeGpu(ApartElement):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.engine.array import PartitionedArray
-from evener.testing.bitmaps import pack, unpack
+from support.bitmaps import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

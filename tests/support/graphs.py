@@ -20,7 +20,7 @@ from evener.testing.graphs import (
     star,
     uniform,
 )
-from sanitizer_sizes import sized
+from support.sanitizer_sizes import sized
 
 # SHAPES has no graph without vertices: algorithms of other packages need not accept one.
 SMALL = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import evener as ev
-import graphs
-import reference
 from evener.system.world import current_world
+from support import graphs, reference
 
 RELATIVE = 1e-6
 # PageRank iterations, here and in the reference.

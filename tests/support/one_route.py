@@ -9,7 +9,7 @@ from evener.engine.array import PartitionedArray
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.executor import run_steps
 from evener.partition.route import Route, upload_route
-from evener.testing.bitmaps import pack, unpack
+from support.bitmaps import pack, unpack
 
 # 800 dense float32 mirrors need 3,300 bytes: 3,200 of values and 100 of flags. A sparse mirror needs 8 bytes:
 # 412 need 3,296, and 413 need 3,304. With float64: dense 6,500 bytes, sparse 12 each, so 541 need 6,492.

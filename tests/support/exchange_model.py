@@ -10,8 +10,8 @@ import numpy as np
 
 import evener as ev
 from evener.engine.engine import Engine
-from evener.testing.bitmaps import pack, unpack
-from evener.testing.exchanges import download_flags, vertex_numbers
+from support.bitmaps import pack, unpack
+from support.expected_exchanges import download_flags, vertex_numbers
 
 VALUES, FLAGS = ("a", "b", "c"), ("f", "g")
 DTYPES = {"a": "float64", "b": "float64", "c": "uint32"}

@@ -12,7 +12,7 @@ from numba import prange
 
 from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
 from evener.kernels.cpu.jit import inline_step, parallel
-from twins_column_blocks import high_column, low_column
+from support.twins.column_blocks import high_column, low_column
 
 __all__ = ["local_sums", "remainder_sums"]
 

@@ -1,4 +1,4 @@
-"""The contract of a file format: tests that a package inherits.
+"""The contract of a file format: a class of tests for each file format to inherit.
 
 A subclass names the suffixes of the format::
 
@@ -99,11 +99,11 @@ class FormatContract:
     stores_float32: bool = True
     garbage: tuple[bytes, ...] = (b"\x00\xff\xfe\x80 no graph\n\x00", bytes(range(256)) * 20)
 
-    def refusal(self, graph: Graph, suffix: str) -> str | None:  # noqa: ARG002 - for subclasses
+    def refusal(self, graph: Graph, suffix: str) -> str | None:
         """Return part of the error message if the format cannot store a graph, else None."""
         return None
 
-    def read_options(self, graph: Graph, suffix: str) -> dict[str, Any]:  # noqa: ARG002 - for subclasses
+    def read_options(self, graph: Graph, suffix: str) -> dict[str, Any]:
         """Return options of `read` for facts that a file does not store."""
         return {}
 

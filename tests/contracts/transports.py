@@ -1,4 +1,4 @@
-"""The contract of a transport: tests that a package inherits.
+"""The contract of a transport: a class of tests for each transport to inherit.
 
 A subclass names the elements whose routes all use the transport::
 
@@ -17,7 +17,7 @@ import pytest
 from evener.engine.engine import Engine
 from evener.graph.graph import Graph
 from evener.partition.build import partition
-from evener.testing.exchanges import (
+from support.expected_exchanges import (
     bit_bytes,
     bytes_sent,
     changed_bytes,

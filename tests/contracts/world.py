@@ -1,4 +1,4 @@
-"""The contract of a world: tests that a package inherits.
+"""The contract of a world: a class of tests for each world to inherit.
 
 A subclass runs a function on each rank::
 
@@ -6,7 +6,7 @@ A subclass runs a function on each rank::
         sizes = (1, 2)
 
         def run(self, size, function):
-            return my_package.run(size, function)
+            return my_launcher.run(size, function)
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import reference
 from evener.graph.graph import Graph
-from reference import as_networkx, random_graph
+from support import reference
+from support.reference import as_networkx, random_graph
 
 SOURCE = 3
 

@@ -1,4 +1,4 @@
-"""The contract of an element: tests that a package inherits.
+"""The contract of an element: a class of tests for each element to inherit.
 
 A subclass makes an element::
 
@@ -25,7 +25,7 @@ from evener.engine.exchange.encoding import Encoding, Packet
 from evener.engine.exchange.transport import connect
 from evener.engine.executor import run_all
 from evener.errors import ArgumentError
-from evener.testing.bitmaps import pack
+from support.bitmaps import pack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -290,7 +290,7 @@ class ElementContract:
     # ---- time -----------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("concurrent", [False, True])
-    def test_marks_give_times_of_the_host_clock(self, element: Element, concurrent: bool) -> None:  # noqa: FBT001 - a test parameter
+    def test_marks_give_times_of_the_host_clock(self, element: Element, concurrent: bool) -> None:
         """Times of marks increase and are within the host's times of the calls."""
         words, copy = element.allocate(1000, "uint64", 0), element.allocate(1000, "uint64", 0)
         element.run(element.kernel("bits.copy"), words, copy)  # compiled before the clock runs

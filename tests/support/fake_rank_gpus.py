@@ -12,7 +12,7 @@ import numpy as np
 from evener.elements import CpuElement
 from evener.errors import DeviceError
 from evener.system.world import current_world
-from fake_elements import ApartElement, Copy, Event
+from support.fake_elements import ApartElement, Copy, Event
 
 # Shared arrays and events by handle.
 _shared = {}

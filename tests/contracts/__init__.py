@@ -1,0 +1,1 @@
+"""Contracts: tests that every element, format, policy, transport or world passes."""

@@ -1,0 +1,1 @@
+"""Fakes, graphs, expected results and twins of kernels that several test files use."""

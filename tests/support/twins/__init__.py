@@ -1,0 +1,1 @@
+"""CPU twins of kernels that only GPUs have."""

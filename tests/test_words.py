@@ -130,6 +130,21 @@ def test_the_reference_names_real_objects(page):
         assert hasattr(import_module(module), name), f"{module}.{name}"
 
 
+def test_the_page_of_device_headers_names_every_header_and_real_functions():
+    text = (ROOT / "docs" / "maintain" / "device-headers.md").read_text(encoding="utf-8")
+    table = text.split("| header |")[1].split("\n\n")[0]
+    header, listed = "", []
+    for row in table.splitlines()[2:]:
+        first, given, users = row.split("|")[1:4]
+        if first.strip():
+            header = first.strip(" `")
+            listed.append(header)
+        source = (SOURCE / "kernels" / "cuda" / header).read_text(encoding="utf-8")
+        assert [name for name in re.findall(r"`(\w+)`", given) if not re.search(rf"\b{name}\b", source)] == []
+        assert [path for path in re.findall(r"`([^`]+)`", users) if not (SOURCE / path).exists()] == []
+    assert sorted(listed) == sorted(path.name for path in (SOURCE / "kernels" / "cuda").glob("*.cuh"))
+
+
 def test_a_walk_has_at_most_eight_files():
     walks = DESIGN.read_text(encoding="utf-8").split("## Four walks")[1].split("\n## ")[0].split("### ")[1:]
     counts = [len(set(re.findall(r"`([\w/]+\.py):\w+`", walk))) for walk in walks]

@@ -30,30 +30,14 @@ UNSIGNED_WEIGHTS = "functions see integers below 2^63; use floating-point weight
 
 
 class Condition(NamedTuple):
-    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough.
-
-    Attributes
-    ----------
-    limit : int
-    fixed : bool
-        Whether the run has `limit` iterations, unless no vertex is active before.
-    tolerance : float or None
-        The sum of changes that ends the run; None if each vertex decides.
-    text : str
-        The condition in words.
-    relative : bool
-        Whether `tolerance` is relative to the sum that the run adds up over all vertices.
-    remedy : str
-        What to do if the run reaches `limit` before, in words.
-    overflow : str
-        What to do if a value is beyond the range of its type, in words.
-    """
+    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough."""
 
     limit: int
-    fixed: bool
-    tolerance: float | None
-    text: str
-    relative: bool = False
+    fixed: bool  # the run has `limit` iterations, unless no vertex is active before
+    tolerance: float | None  # the sum of changes that ends the run; None if each vertex decides
+    text: str  # the condition in words
+    relative: bool = False  # `tolerance` is relative to the sum that the run adds up over all vertices
+    # What to do if the run reaches `limit` before, and if a value is beyond the range of its type, in words.
     remedy: str = "increase max_iter= or change until="
     overflow: str = "a function overflows or divides by 0; scale the first values or the weights"
 
@@ -67,13 +51,7 @@ class Condition(NamedTuple):
 
 
 def fixed_iterations(max_iter: Any) -> Condition:
-    """Return the condition of a run with exactly `max_iter` iterations, unless nothing changes before.
-
-    Raises
-    ------
-    ArgumentError
-        If `max_iter` is not an integer of at least 0.
-    """
+    """Return the condition of a run with exactly `max_iter` iterations, unless nothing changes before."""
     return Condition(_limit(max_iter), fixed=True, tolerance=None, text="")
 
 
@@ -109,12 +87,7 @@ def _limit(max_iter: Any) -> int:
 def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Condition:
     """Return the condition that the arguments of `evener.gimv` or `evener.vertex_program` give.
 
-    Parameters
-    ----------
-    until, max_iter
-        As in `evener.gimv`.
-    functions : bool, default True
-        Whether `until` may be a function.
+    `until` may be a function if `functions`.
 
     Raises
     ------

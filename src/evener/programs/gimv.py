@@ -29,12 +29,13 @@ from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
+    check_operators,
     iterate_kernel,
     settled,
 )
 from evener.programs.gimv_fields import run_fields
 from evener.programs.infinity import InfinityCheck
-from evener.programs.mapreduce.compilation import Signature, check_operators
+from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
@@ -257,13 +258,13 @@ def _run_numbers(
     negative = bool(first.min(initial=0) < 0)
     number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
+    operators, _ = settled(operators, lambda own: check_operators(own, real=real))
     if engine == "mapreduce":
-        operators, _ = settled(operators, lambda own: check_operators(own, real=real))
         return run_two_stages(
             graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
             condition=condition, progress=progress, **placement,
         )  # fmt: skip
-    operators, kernel = settled(operators, lambda own: iterate_kernel(own, real=real, per_edge=per_edge))
+    kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
     pg = ensure_placed(graph, spec, **placement)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)

@@ -16,11 +16,11 @@ from numba import types
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values
-from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, digest, kernel_of, settled, source_key
+from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, checked, settled
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
-from evener.programs.payload import Payload, check_combined, described
+from evener.programs.payload import Payload, check_combined
 from evener.programs.vertex_compilation import (
     APPLY_PARAMETERS,
     SEND_PARAMETERS,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["run_fields"]
-
-_OWN_FILES = ("gimv_fields.py", "vertex_compilation.py", "payload.py")
 
 
 class _Fields(NamedTuple):
@@ -84,28 +82,8 @@ def run_fields(
 ) -> Run:
     """Return a run of GIM-V, with the fields of the values.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    graph : Graph or PartitionedGraph
-    source : Graph
-        The graph without its placement.
-    operators : Operators
-    spec : AlgorithmSpec
-        That of GIM-V.
-    v0, identity
-        As for `evener.gimv`.
-    condition : Condition
-    engine, checkpoint
-        As for `evener.gimv`.
-    **placement
-        The arguments of `evener.gimv` that say where to run, and `progress`.
-
-    Raises
-    ------
-    ArgumentError
-        If an operator cannot be compiled or returns another type than it should.
+    This is a collective operation; all ranks must call it. `source` is the graph without its placement. Other
+    arguments are those of `evener.gimv`.
     """
     if not v0:
         msg = "v0=: expected at least one field, found an empty mapping"
@@ -122,7 +100,14 @@ def run_fields(
     real_weights = weights_are_real(source)
     if operators.combine2.own[0] in operators.combine2.reads:
         check_signed_weights(source, UNSIGNED_WEIGHTS)
-    operators, message = settled(operators, lambda own: _message_of(own, fields, real_weights=real_weights))
+    variant = f"fields {fields} {real_weights}"
+    operators, found = settled(
+        operators,
+        lambda own: checked(
+            lambda: _checked(own, fields, real_weights=real_weights), own, variant, checked_message
+        ),
+    )
+    message = Payload.of_text(found)
     negative = any((values < 0).any() for values in first.values())
     unit = check_algebra(operators.combine_all.python, identity, message, negative=negative)
     if engine == "mapreduce":
@@ -143,14 +128,6 @@ def run_fields(
         all_work=True, checkpoint=checkpoint, **placement,
     )  # fmt: skip
     return run._replace(fields={name: run.fields[name] for name in fields.names})
-
-
-def _message_of(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:
-    """Return what `combine2` returns, after all operators are compiled for the fields."""
-    key = digest(source_key(*_OWN_FILES), f"fields {fields} {real_weights}", *(one.code for one in operators))
-    return kernel_of(
-        key, lambda cache: described(cache, lambda: _checked(operators, fields, real_weights=real_weights))
-    )
 
 
 def _checked(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:

@@ -36,22 +36,8 @@ _NAMES = ("inf", "infinity")
 class InfinityCheck:
     """Finds values that are infinite although the user gave no infinity.
 
-    Parameters
-    ----------
-    name : str
-        The algorithm, for messages.
-    pg : PartitionedGraph
-    condition : Condition
-        Its `overflow` says what to do.
-    first : iterable of ndarray
-        The first values of all fields.
-    identity : number or tuple of numbers
-    operators : iterable of Operator
-        The functions of the user.
-    weighted : bool
-        Whether a function reads the weights.
-    all_hear : callable
-        Returns whether each vertex has messages, on all ranks.
+    `first` has the first values of all fields. `weighted` says whether a function reads the weights.
+    `all_hear` returns whether each vertex has messages, on all ranks.
     """
 
     def __init__(
@@ -80,28 +66,18 @@ class InfinityCheck:
                 self._given |= from_identity
 
     def step(self, fields: Mapping[str, PartitionedArray], change: float, iteration: int) -> None:
-        """Check the fields after an iteration with this sum of changes, if the user gave no infinity.
+        """Raise an error for an infinite value after an iteration, if the user gave no infinity.
 
         This is a collective operation; all ranks must call it.
-
-        Raises
-        ------
-        ArgumentError
-            If a value is infinite.
         """
         if math.isinf(change) and not self._given:
             self._find(fields, f"after iteration {iteration}")
 
     def finish(self, fields: Mapping[str, PartitionedArray]) -> None:
-        """Check the last values, if the user gave infinities.
+        """Raise an error for an infinity of a sign that the user did not give, or that may be an overflow.
 
-        This is a collective operation; all ranks must call it.
-
-        Raises
-        ------
-        ArgumentError
-            If a value has an infinity of another sign. If a value is infinite, and another number is so large
-            that a sum may have exceeded the largest number.
+        This is a collective operation; all ranks must call it. A sum may have exceeded the largest number if
+        another value is very large.
         """
         if not self._given:
             return

@@ -22,24 +22,13 @@ _HAS_METHOD_BIT = sys.version_info >= (3, 12)
 
 
 class Read(NamedTuple):
-    """A read of an outer name.
+    """A read of an outer name."""
 
-    Attributes
-    ----------
-    path : tuple of str
-        The name, and the attributes that follow it.
-    line : int
-    begin, end : int
-        The bytes of the instructions.
-    called : bool
-        Whether the instructions prepare a call of the value.
-    """
-
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # the name, and the attributes that follow it
     line: int
-    begin: int
+    begin: int  # the bytes of the instructions
     end: int
-    called: bool
+    called: bool  # the instructions prepare a call of the value
 
     @property
     def text(self) -> str:
@@ -96,13 +85,8 @@ def replace_reads(
     """Return code that reads other variables in the place of the reads.
 
     Python cannot run code with new free variables, because no instruction copies them. Numba can compile it.
-
-    Parameters
-    ----------
-    code : code
-    as_free, as_global : mapping of str to list of Read
-        The names of new free variables, and of new global variables. None of the reads prepares a call, and
-        those in `as_global` have attributes.
+    The keys are the names of new free variables, and of new global variables. None of the reads prepares a
+    call, and those in `as_global` have attributes.
 
     Raises
     ------

@@ -14,28 +14,19 @@ from evener.kernels.cpu.jit import inlined
 from evener.programs.operators import type_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
 
-__all__ = ["Payload", "apart", "check_combined", "described"]
+__all__ = ["Payload", "apart", "check_combined"]
 
 
 @dataclass(frozen=True)
 class Payload:
-    """A number, or a tuple of numbers, that user functions see as float64 or int64.
+    """A number, or a tuple of numbers, that user functions see as float64 or int64."""
 
-    Attributes
-    ----------
-    kinds : str
-        "f" or "i" for each number.
-    single : bool
-        Whether the payload is a number instead of a tuple.
-    """
-
-    kinds: str
-    single: bool
+    kinds: str  # "f" or "i" for each number
+    single: bool  # a number instead of a tuple
 
     @classmethod
     def of_number(cls, *, real: bool) -> Payload:
@@ -57,6 +48,11 @@ class Payload:
     def of_dtypes(cls, dtypes: Sequence[str]) -> Payload:
         """Return the tuple of fields of these types: "float32", "float64" or "int64"."""
         return cls("".join("i" if dtype == "int64" else "f" for dtype in dtypes), single=False)
+
+    @classmethod
+    def of_text(cls, text: str) -> Payload:
+        """Return the payload whose `str` is the text."""
+        return cls(text.strip("()"), single="(" not in text)
 
     def __str__(self) -> str:
         return self.kinds if self.single else f"({self.kinds})"
@@ -144,29 +140,10 @@ def _function(source: str, names: dict[str, Any]) -> Any:
     return inlined(scope["function"])
 
 
-def described(cache: KernelCache, find: Callable[[], Payload]) -> Payload:
-    """Return a payload from the text that the cache folder keeps; find it at the first use."""
-    kinds = cache.checked
-    if kinds is None:
-        kinds = str(find())
-        cache.mark_checked(kinds)
-    return Payload(kinds.strip("()"), single="(" not in kinds)
-
-
 def check_combined(function: Operator, payload: Payload, source: str) -> None:
     """Compile a function that combines two payloads, and check that it returns such a payload.
 
-    Parameters
-    ----------
-    function : Operator
-    payload : Payload
-    source : str
-        The function that makes the payloads, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If the function cannot be compiled, or returns another type.
+    `source` is the function that makes the payloads, for messages.
     """
     returned = function.returned((payload.type, payload.type), {})
     result = Payload.of_type(returned)

@@ -49,33 +49,18 @@ _UNUSED = 0
 
 @dataclass(frozen=True)
 class PureFunction:
-    """A checked function.
+    """A checked function."""
 
-    Attributes
-    ----------
-    function : function
-        The function, with further parameters for `numbers`.
-    numbers : tuple of numbers
-        The outer numbers that are arguments.
-    key : str
-        Identifies the code, its constants, and the types of `numbers`.
-    """
-
-    function: FunctionType
-    numbers: tuple[Any, ...]
-    key: str
+    function: FunctionType  # with further parameters for `numbers`
+    numbers: tuple[Any, ...]  # the outer numbers that are arguments
+    key: str  # identifies the code, its constants, and the types of `numbers`
 
 
 def pure_function(name: str, function: FunctionType, *, arguments: bool) -> PureFunction:
     """Return a checked copy of a function that the argument `name` gave.
 
-    Parameters
-    ----------
-    name : str
-    function : function
-    arguments : bool
-        Whether outer numbers are arguments instead of constants. Those of other functions that the function
-        calls are constants.
+    With `arguments`, outer numbers are arguments instead of constants. Those of other functions that the
+    function calls are constants.
 
     Raises
     ------

@@ -46,11 +46,6 @@ def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteratio
     """Raise an error that names the first vertex with NaN, on all ranks; return if there is none.
 
     This is a collective operation; all ranks must call it.
-
-    Raises
-    ------
-    ArgumentError
-        If a value is NaN.
     """
     found = np.flatnonzero(np.isnan(pg.gather(value)))
     own = pg.block.start + int(found[0]) if len(found) else pg.graph.n

@@ -61,27 +61,17 @@ _DENSE_SHARE = 0.5
 
 
 class Run(NamedTuple):
-    """A finished run of a program or of GIM-V: its fields, and facts about it.
-
-    Attributes
-    ----------
-    converged : bool
-        Whether the condition is met. After a fixed number of iterations: whether nothing changes.
-    total : float
-        The last sum over all vertices, of `aggregate` or of absolute values.
-    passes : int
-        The passes that plans count; 0 for MapReduce.
-    """
+    """A finished run of a program or of GIM-V: its fields, and facts about it."""
 
     pg: PartitionedGraph
     engine: Engine | Stages
     fields: dict[str, PartitionedArray]
     iterations: int
-    converged: bool
+    converged: bool  # the condition is met; after a fixed number of iterations: nothing changes
     edges: int
     condition: Condition
-    total: float
-    passes: int
+    total: float  # the last sum over all vertices, of `aggregate` or of absolute values
+    passes: int  # that plans count; 0 for MapReduce
 
 
 class Supersteps:
@@ -89,10 +79,8 @@ class Supersteps:
 
     Parameters
     ----------
-    engine, pg : Engine, PartitionedGraph
-    kernel : Kernel
-        As `step_kernel` returns it.
-    shape : Shape
+    engine, pg, kernel, shape
+        The kernel is as `step_kernel` returns it.
     first : dict of str to ndarray
         The first values of the fields.
     identity : number or tuple of numbers

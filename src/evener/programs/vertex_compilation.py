@@ -11,18 +11,16 @@ from numba import typeof, types
 
 from evener.errors import ArgumentError
 from evener.kernels.cpu.jit import inlined
-from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
-    adapted_operators,
+    checked,
     digest,
-    kernel_of,
     source_key,
-    with_numbers,
+    user_kernel,
 )
 from evener.programs.operators import type_text
-from evener.programs.payload import Payload, check_combined, described
+from evener.programs.payload import Payload, check_combined
 from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS, TupleStep, tuple_functions
@@ -30,7 +28,6 @@ from evener.programs.vertex_tuples_gpu import MAX_NUMBERS, TupleStep, tuple_func
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
 
 __all__ = [
@@ -49,14 +46,8 @@ __all__ = [
 SEND_PARAMETERS = (*MESSAGE_PARAMETERS, "iteration")
 APPLY_PARAMETERS = (*SEND_PARAMETERS, "total")
 
+_PARAMETERS = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
 _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
-_OWN_FILES = (
-    "vertex_kernels_cpu.py",
-    "vertex_kernels_gpu.py",
-    "vertex_tuples_gpu.py",
-    "vertex_compilation.py",
-    "payload.py",
-)
 
 
 class ProgramFunctions(NamedTuple):
@@ -91,46 +82,27 @@ class ProgramFunctions(NamedTuple):
         return Payload.of_dtypes(self.dtypes)
 
     @property
-    def key(self) -> str:
-        """Identifies the code of the functions, and the fields."""
-        return self._described([one.code if one else "most_frequent" for one in self.operators])
-
-    @property
     def meaning(self) -> str:
         """Identifies the functions with all their values, and the fields."""
-        return self._described([one.meaning if one else "most_frequent" for one in self.operators])
+        functions = [one.meaning if one else "most_frequent" for one in self.operators]
+        return " ".join([str(self.names), str(self.dtypes), *functions])
 
     @property
     def operators(self) -> tuple[Operator | None, ...]:
         """All functions."""
         return self.send, self.combine, self.apply, self.aggregate
 
-    def _described(self, functions: list[str]) -> str:
-        return " ".join([str(self.names), str(self.dtypes), *functions])
-
 
 def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:
-    """Return what `send` returns, after all functions are compiled for the fields.
-
-    Raises
-    ------
-    ArgumentError
-        If a function cannot be compiled or returns another type than it should.
-    """
-    key = digest(source_key(*_OWN_FILES), f"message {real_weights}", functions.key)
-    return kernel_of(key, lambda cache: described(cache, lambda: _checked(functions, real_weights)))
+    """Return what `send` returns, after all functions are compiled for the fields and checked."""
+    variant = f"message {real_weights} {functions.names} {functions.dtypes}"
+    return Payload.of_text(checked(lambda: _checked(functions, real_weights), functions.operators, variant))
 
 
 def checked_message(
     send: Operator, own: tuple[types.Type, types.Type], extra: Mapping[str, types.Type]
 ) -> Payload:
-    """Compile a function that makes messages, and return what it returns.
-
-    Raises
-    ------
-    ArgumentError
-        If the function cannot be compiled, or returns no number and no tuple of numbers.
-    """
+    """Compile a function that makes messages, and return what it returns: numbers, or an error is raised."""
     returned = send.returned(own, extra)
     message = Payload.of_type(returned)
     if message is None:
@@ -149,25 +121,10 @@ def check_fields(
     expected: str,
     returned: types.Type,
 ) -> None:
-    """Raise an error unless a function returns a number for each field.
+    """Raise an error with the place of the function unless it returns a number for each field.
 
-    Parameters
-    ----------
-    function : Operator
-    fields : type
-        The part of the result that should be the fields.
-    names : sequence of str
-    real : sequence of bool
-        Whether each field is float64 instead of int64.
-    expected : str
-        The whole result, for messages.
-    returned : type
-        The whole result as it is.
-
-    Raises
-    ------
-    ArgumentError
-        With the place of the function.
+    `fields` is the part of the result `returned` that should be the fields. `real` says whether each field is
+    float64 instead of int64. `expected` is the whole result, for messages.
     """
     if not isinstance(fields, types.BaseTuple) or len(fields) != len(names):
         found = f"{type_text(returned)} at {function.where}"
@@ -187,9 +144,15 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
     The functions have been checked by `message_of`.
     """
-    key = digest(source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key)
-    step = kernel_of(key, lambda cache: _build(functions, shape, cache))
-    step = with_numbers(step, functions.operators)
+    step = user_kernel(
+        _make_step,
+        functions.operators,
+        _PARAMETERS,
+        make_step,
+        names=functions.names,
+        dtypes=functions.dtypes,
+        shape=shape,
+    )
 
     def on_cpu(
         scratch: Any, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
@@ -208,26 +171,22 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
 def gpu_step(functions: ProgramFunctions, shape: Shape) -> GpuStep | TupleStep:
     """Return the function of a GPU that runs a superstep, with the numbers of functions as constants."""
-    key = digest(source_key(*_OWN_FILES), str(shape), functions.meaning)
-    parameters = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
-    pairs = zip(functions.operators, parameters, strict=True)
+    key = digest(source_key(gpu_step, linked_functions, tuple_functions), str(shape), functions.meaning)
+    pairs = zip(functions.operators, _PARAMETERS, strict=True)
     own = [one and one.fixed_adapted(extra) for one, extra in pairs]
-    adapted, named = _functions(functions, own), state_class(functions.names)
+    adapted, named = _functions(functions.names, functions.dtypes, own), state_class(functions.names)
     if shape.message.single:
         return GpuStep(linked_functions(functions, adapted, named, shape), key, shape)
     return TupleStep(tuple_functions(functions, adapted, named, shape), key, shape)
 
 
-def _build(functions: ProgramFunctions, shape: Shape, cache: KernelCache) -> Any:
-    parameters = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
-    step = make_step(_functions(functions, adapted_operators(functions.operators, parameters)), shape)
-    step._cache = cache  # noqa: SLF001 - Numba has no public way
-    return step
+def _make_step(*operators: Any, names: tuple[str, ...], dtypes: tuple[str, ...], shape: Shape) -> Any:
+    return make_step(_functions(names, dtypes, operators), shape)
 
 
-def _functions(program: ProgramFunctions, operators: Sequence[Any]) -> Functions:
-    state = program.state
-    return Functions(_load_state(program.names, program.real), state.store, state.distance, *operators)
+def _functions(names: tuple[str, ...], dtypes: tuple[str, ...], operators: Sequence[Any]) -> Functions:
+    state = Payload.of_dtypes(dtypes)
+    return Functions(_load_state(names, state.kinds), state.store, state.distance, *operators)
 
 
 def _checked(functions: ProgramFunctions, real_weights: bool) -> Payload:  # noqa: FBT001
@@ -273,10 +232,10 @@ def _state_type(names: tuple[str, ...], real: Sequence[bool]) -> types.Type:
 
 
 @lru_cache(maxsize=64)
-def _load_state(names: tuple[str, ...], real: tuple[bool, ...]) -> Any:
+def _load_state(names: tuple[str, ...], kinds: str) -> Any:
     """Return a function that reads a state from arrays."""
     known: dict[str, Any] = {"State": state_class(names), "__name__": __name__}
-    known |= {f"wide_{i}": np.float64 if one else np.int64 for i, one in enumerate(real)}
+    known |= {f"wide_{i}": np.float64 if kind == "f" else np.int64 for i, kind in enumerate(kinds)}
     values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
     exec(f"def load(fields, v):\n    return State({values})\n", known)  # noqa: S102 - the text has numbers only
     return inlined(known["load"])

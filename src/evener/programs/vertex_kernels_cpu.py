@@ -32,19 +32,12 @@ _LOW_BITS = np.uint64(63)
 
 
 class Functions(NamedTuple):
-    """The compiled functions of a program.
+    """The compiled functions of a program."""
 
-    Attributes
-    ----------
-    load : ``load(arrays, v)`` returns the state of a vertex.
-    store : ``store(arrays, v, state)`` writes it.
-    distance : ``distance(old, new)`` returns the sum of the changes of floating-point fields.
-    send, combine, apply, aggregate : those of the user; `combine` is None for the most frequent message.
-    """
-
-    load: Any
-    store: Any
-    distance: Any
+    load: Any  # load(arrays, v) returns the state of a vertex
+    store: Any  # store(arrays, v, state) writes it
+    distance: Any  # distance(old, new) returns the sum of the changes of floating-point fields
+    # Those of the user; `combine` is None for the most frequent message.
     send: Any
     combine: Any
     apply: Any
@@ -52,30 +45,14 @@ class Functions(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Properties of a program that decide which code its kernel has.
+    """Properties of a program that decide which code its kernel has."""
 
-    Attributes
-    ----------
-    message : Payload
-        The numbers of a message.
-    real_weights : bool
-        Whether weights are float64 instead of int64.
-    per_edge : bool
-        Whether each edge makes its message, because it depends on the weight.
-    both : bool
-        Whether messages travel along edges in both directions.
-    timed : bool
-        Whether all vertices send in each superstep, because messages depend on its number or on `total`.
-    only_out : bool
-        Whether all messages travel along out-edges.
-    """
-
-    message: Payload
-    real_weights: bool
-    per_edge: bool
-    both: bool
-    timed: bool
-    only_out: bool
+    message: Payload  # the numbers of a message
+    real_weights: bool  # weights are float64 instead of int64
+    per_edge: bool  # each edge makes its message, because it depends on the weight
+    both: bool  # messages travel along edges in both directions
+    timed: bool  # all vertices send in each superstep, because messages depend on its number
+    only_out: bool  # all messages travel along out-edges
 
 
 def make_step(functions: Functions, shape: Shape) -> Any:

@@ -55,26 +55,12 @@ PLACES = "degree, vertex, n, iteration"
 class GpuArrays:
     """Arrays of a run that only a GPU needs.
 
-    Parameters
-    ----------
-    element : Element
-    owned : int
-    message : Payload
-    lengths : ndarray of shape (owned,), optional
-        The most messages of each vertex, to find the most frequent one.
+    `combined` has the combined message of each owned vertex. If messages are tuples, it has a word of 64 bits
+    for each number of a message and vertex.
 
-    Attributes
-    ----------
-    element : Element
-    combined : array
-        The combined message of each owned vertex. If messages are tuples, it has a word of 64 bits for each
-        number of a message and vertex.
-    long_rows, rows : array
-        Vertices whose messages are counted in global and in shared memory.
-    places : int
-        The number of places of a table in global memory.
-    messages, times : array
-        The tables.
+    To find the most frequent message, `lengths` has the most messages of each vertex. Vertices of `long_rows`
+    and `rows` count theirs in global and in shared memory. The tables `messages` and `times` have `places`
+    places for each vertex of `long_rows`.
     """
 
     def __init__(
@@ -106,19 +92,8 @@ class GpuArrays:
 class GpuStep:
     """A function of a GPU that does the work of `step` in `evener.programs.vertex_kernels_cpu`.
 
-    Parameters
-    ----------
-    functions : tuple of LinkedFunction
-        As `linked_functions` returns them.
-    key : str
-        Identifies their code.
-    shape : Shape
-
-    Attributes
-    ----------
-    files : tuple of LinkedFile
-        The kernels that combine messages by rows, and the kernel that applies them. If floating-point
-        messages are combined, also the kernels that combine them in column blocks.
+    `files` has the kernels that combine messages by rows, and the kernel that applies them. If floating-point
+    messages are combined, it also has the kernels that combine them in column blocks.
     """
 
     def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
@@ -216,14 +191,7 @@ def linked_functions(
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh, combine_all.cuh.
 
-    Parameters
-    ----------
-    program : ProgramFunctions
-    adapted : Functions
-        The functions with all their parameters.
-    state : type
-        The named tuple of the fields.
-    shape : Shape
+    `adapted` has them with all their parameters, and `state` is the named tuple of the fields.
     """
     known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}
     known |= adapted._asdict()

@@ -236,24 +236,10 @@ def run_program(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Run:
-    """Check a program and run it, under the name of a spec.
+    """Run a program, or the program that a function returns for the graph, under the name of a spec.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    graph : Graph, PartitionedGraph or str
-    program : VertexProgram, or function of a Graph
-        A function returns the program of the graph.
-    spec : AlgorithmSpec
-    condition : Condition
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        As for `vertex_program`.
-
-    Raises
-    ------
-    ArgumentError
-        As for `vertex_program`.
+    This is a collective operation; all ranks must call it. Other arguments and errors are those of
+    `vertex_program`.
     """
     given = opened(graph, spec)
     source = graph_of(given, spec.name)

@@ -62,22 +62,9 @@ def run_functions(
 
     This is a collective operation; all ranks must call it.
 
-    Parameters
-    ----------
-    graph : Graph or PartitionedGraph
-    functions : ProgramFunctions
-    spec : AlgorithmSpec
-    first : dict of str to ndarray of shape (n,)
-        The first values of the fields, of float32, float64 or int64.
-    message : Payload
-        What `send` returns.
-    identity, along, all_work
-        As for `Supersteps`.
-    condition : Condition
-    active : ndarray of bool, shape (n,), optional
-        The vertices that are active at first.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        As for `vertex_program`.
+    `first` has the first values of the fields, of float32, float64 or int64. `message` is what `send`
+    returns, and `active` marks the vertices that are active at first. Other arguments are those of
+    `Supersteps` and `vertex_program`.
     """
     source = graph_of(graph, spec.name)
     shape = Shape(

@@ -28,21 +28,7 @@ _TUPLE = ("float64*", "int64*")
 
 
 class TupleStep:
-    """A function of a GPU that does the work of `GpuStep` for messages that are tuples.
-
-    Parameters
-    ----------
-    functions : tuple of LinkedFunction
-        As `tuple_functions` returns them.
-    key : str
-        Identifies their code.
-    shape : Shape
-
-    Attributes
-    ----------
-    files : tuple of LinkedFile
-        The file with both kernels.
-    """
+    """A function of a GPU that does the work of `GpuStep` for messages that are tuples."""
 
     def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
         self.files = (LinkedFile(TUPLES, key, functions),)
@@ -79,14 +65,7 @@ def tuple_functions(
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for ``vertex_tuples.cu``.
 
-    Parameters
-    ----------
-    program : ProgramFunctions
-    adapted : Functions
-        The functions with all their parameters.
-    state : type
-        The named tuple of the fields.
-    shape : Shape
+    `adapted` has them with all their parameters, and `state` is the named tuple of the fields.
     """
     known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}
     known |= adapted._asdict()

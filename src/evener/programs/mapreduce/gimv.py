@@ -51,10 +51,7 @@ __all__ = ["run_two_stages"]
 class TwoStages(Protocol):
     """Both stages on the elements of a rank.
 
-    Attributes
-    ----------
-    values : list of tuple of ndarray
-        The fields of the owned vertices of each partition.
+    `values` has the fields of the owned vertices of each partition.
     """
 
     values: list[Any]
@@ -86,25 +83,8 @@ def run_two_stages(
 
     This is a collective operation; all ranks must call it.
 
-    Parameters
-    ----------
-    graph : Graph or PartitionedGraph
-    operators : Operators
-        Checked for the signature.
-    signature : Signature
-    first : mapping of str to ndarray of shape (n,)
-        The first values of the fields.
-    identity : number or tuple of numbers
-        The combined message of a vertex without in-edges.
-    condition : Condition
-    on, policy, alpha, gpu_memory, progress
-        As for `evener.gimv`.
-
-    Raises
-    ------
-    ArgumentError
-        If a value becomes NaN. If an element is a GPU, and values have fields or elements are not all GPUs of
-        one rank.
+    The operators are checked for the signature. `first` has the first values of the fields, and `identity` is
+    the combined message of a vertex without in-edges. Other arguments are those of `evener.gimv`.
     """
     pg = placed_for_gimv(
         graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
@@ -159,7 +139,7 @@ class CpuStages:
         message = signature.message
         weighted = pg.graph.weight_dtype is not None
         map_kernel = message_kernel(operators.combine2, signature, weighted=weighted)
-        combine = combine_kernel(operators.combine_all, message, checked=True)
+        combine = combine_kernel(operators.combine_all, message, is_checked=True)
         dtypes = message_dtypes((str(own.dtype) for own in first.values()), message.dtypes)
         functions = JobFunctions(map_kernel, Combine(combine.kernel), np.dtype(np.uint32), dtypes)
         self._assign = assign_kernel(operators, signature)

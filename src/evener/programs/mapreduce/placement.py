@@ -65,13 +65,7 @@ def placed_for_gimv(
     gpu_memory: str | int | None,
     fields: bool,
 ) -> PartitionedGraph:
-    """Return the graph on CPU elements or, without fields, on GPUs of one rank, as `placed` does.
-
-    Raises
-    ------
-    ArgumentError
-        If elements are other GPUs.
-    """
+    """Return the graph on CPU elements or, without fields, on GPUs of one rank; an error for other GPUs."""
     world = current_world()
 
     def check() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import typeof, types
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
+    from evener.programs.program_functions import ProgramFunctions
 
 __all__ = [
     "APPLY_PARAMETERS",
     "SEND_PARAMETERS",
-    "ProgramFunctions",
     "check_fields",
     "checked_message",
     "gpu_step",
@@ -55,58 +55,9 @@ _OWN_FILES = (
     "vertex_kernels_gpu.py",
     "vertex_tuples_gpu.py",
     "vertex_compilation.py",
+    "program_functions.py",
     "payload.py",
 )
-
-
-class ProgramFunctions(NamedTuple):
-    """The checked functions of a program, and its fields.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The fields of the state.
-    dtypes : tuple of str
-        The type of each field: "float32", "float64" or "int64".
-    send, apply, aggregate : Operator
-    combine : Operator or None
-        None for the most frequent message.
-    """
-
-    names: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    send: Operator
-    combine: Operator | None
-    apply: Operator
-    aggregate: Operator
-
-    @property
-    def real(self) -> tuple[bool, ...]:
-        """Whether functions see each field as float64 instead of int64."""
-        return tuple(dtype != "int64" for dtype in self.dtypes)
-
-    @property
-    def state(self) -> Payload:
-        """The fields as a payload."""
-        return Payload.of_dtypes(self.dtypes)
-
-    @property
-    def key(self) -> str:
-        """Identifies the code of the functions, and the fields."""
-        return self._described([one.code if one else "most_frequent" for one in self.operators])
-
-    @property
-    def meaning(self) -> str:
-        """Identifies the functions with all their values, and the fields."""
-        return self._described([one.meaning if one else "most_frequent" for one in self.operators])
-
-    @property
-    def operators(self) -> tuple[Operator | None, ...]:
-        """All functions."""
-        return self.send, self.combine, self.apply, self.aggregate
-
-    def _described(self, functions: list[str]) -> str:
-        return " ".join([str(self.names), str(self.dtypes), *functions])
 
 
 def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:

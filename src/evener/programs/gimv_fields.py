@@ -21,10 +21,10 @@ from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload, check_combined
+from evener.programs.program_functions import ProgramFunctions
 from evener.programs.vertex_compilation import (
     APPLY_PARAMETERS,
     SEND_PARAMETERS,
-    ProgramFunctions,
     check_fields,
     checked_message,
     state_class,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import typeof, types
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evener.programs.operators import Operator
+    from evener.programs.program_functions import ProgramFunctions
 
 __all__ = [
     "APPLY_PARAMETERS",
     "SEND_PARAMETERS",
-    "ProgramFunctions",
     "check_fields",
     "checked_message",
     "gpu_step",
@@ -48,49 +48,6 @@ APPLY_PARAMETERS = (*SEND_PARAMETERS, "total")
 
 _PARAMETERS = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
 _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
-
-
-class ProgramFunctions(NamedTuple):
-    """The checked functions of a program, and its fields.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The fields of the state.
-    dtypes : tuple of str
-        The type of each field: "float32", "float64" or "int64".
-    send, apply, aggregate : Operator
-    combine : Operator or None
-        None for the most frequent message.
-    """
-
-    names: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    send: Operator
-    combine: Operator | None
-    apply: Operator
-    aggregate: Operator
-
-    @property
-    def real(self) -> tuple[bool, ...]:
-        """Whether functions see each field as float64 instead of int64."""
-        return tuple(dtype != "int64" for dtype in self.dtypes)
-
-    @property
-    def state(self) -> Payload:
-        """The fields as a payload."""
-        return Payload.of_dtypes(self.dtypes)
-
-    @property
-    def meaning(self) -> str:
-        """Identifies the functions with all their values, and the fields."""
-        functions = [one.meaning if one else "most_frequent" for one in self.operators]
-        return " ".join([str(self.names), str(self.dtypes), *functions])
-
-    @property
-    def operators(self) -> tuple[Operator | None, ...]:
-        """All functions."""
-        return self.send, self.combine, self.apply, self.aggregate
 
 
 def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:

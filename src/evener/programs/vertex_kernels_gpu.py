@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.programs.payload import Payload
-    from evener.programs.vertex_compilation import ProgramFunctions
+    from evener.programs.program_functions import ProgramFunctions
     from evener.programs.vertex_kernels_cpu import Functions, Shape
 
 __all__ = [

@@ -16,12 +16,8 @@ from evener.programs.algebra import can_be, check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import settled
 from evener.programs.operators import read_operator
-from evener.programs.vertex_compilation import (
-    APPLY_PARAMETERS,
-    SEND_PARAMETERS,
-    ProgramFunctions,
-    message_of,
-)
+from evener.programs.program_functions import ProgramFunctions
+from evener.programs.vertex_compilation import APPLY_PARAMETERS, SEND_PARAMETERS, message_of
 from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic

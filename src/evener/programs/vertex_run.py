@@ -14,7 +14,7 @@ from evener.programs.columns import message_columns
 from evener.programs.infinity import InfinityCheck
 from evener.programs.steps import is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
-from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
+from evener.programs.vertex_compilation import step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS
 from evener.spec.algorithm import StateBytes
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
+    from evener.programs.program_functions import ProgramFunctions
     from evener.programs.supersteps import Run
     from evener.spec.algorithm import AlgorithmSpec
 

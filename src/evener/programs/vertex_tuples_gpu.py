@@ -14,7 +14,7 @@ from evener.programs.vertex_kernels_gpu import FIELDS, PLACE, PLACES, POINTERS, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.programs.vertex_compilation import ProgramFunctions
+    from evener.programs.program_functions import ProgramFunctions
     from evener.programs.vertex_kernels_cpu import Functions, Shape
     from evener.programs.vertex_kernels_gpu import GpuArrays
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
+from numba import typeof, types
 
 from evener.errors import ArgumentError
 from evener.kernels.cpu.jit import inlined
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from evener.programs.operators import Operator
 
-__all__ = ["Payload", "apart", "check_combined"]
+__all__ = ["Payload", "apart", "check_combined", "state_class"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Payload:
 
     kinds: str  # "f" or "i" for each number
     single: bool  # a number instead of a tuple
+    names: tuple[str, ...] = ()  # of the numbers, if the payload is a named tuple
 
     @classmethod
     def of_number(cls, *, real: bool) -> Payload:
@@ -65,6 +67,8 @@ class Payload:
     @property
     def type(self) -> types.Type:
         """The Numba type of the payload."""
+        if self.names:
+            return typeof(state_class(self.names)(*(0.0 if kind == "f" else 0 for kind in self.kinds)))
         fields = tuple(types.float64 if kind == "f" else types.int64 for kind in self.kinds)
         return fields[0] if self.single else types.Tuple(fields)
 
@@ -119,12 +123,36 @@ class Payload:
         return [""] if self.single else [f"[{k}]" for k in range(len(self.kinds))]
 
     def _compile(self, source: str, of_number: str, of_field: str) -> Any:
-        names = {f"wide{k}": np.float64 if kind == "f" else np.int64 for k, kind in enumerate(self.kinds)}
+        names: dict[str, Any] = {
+            f"wide{k}": np.float64 if kind == "f" else np.int64 for k, kind in enumerate(self.kinds)
+        }
         fields = [
             f"wide{k}({of_number if self.single else of_field.format(k=k)})" for k in range(len(self.kinds))
         ]
-        body = fields[0] if self.single else f"({', '.join(fields)},)"
+        kind = ""
+        if self.names:
+            kind, names["State"] = "State", state_class(self.names)
+        body = fields[0] if self.single else f"{kind}({', '.join(fields)},)"
         return _function(source.format(body), names)
+
+
+@lru_cache(maxsize=64)
+def state_class(names: tuple[str, ...], argument: str = "state=") -> Any:
+    """Return the named tuple of fields; `argument` gave their names, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is not an identifier, or is given twice. If a name is "vertex", the column of ids in tables.
+    """
+    if "vertex" in names:
+        msg = f"{argument}: expected names of fields, found 'vertex', the column of ids in tables; rename it"
+        raise ArgumentError(msg)
+    try:
+        return namedtuple("State", names)
+    except ValueError as error:
+        msg = f"{argument}: expected names of fields that are Python names: {error}"
+        raise ArgumentError(msg) from error
 
 
 @inlined

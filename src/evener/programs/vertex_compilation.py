@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numba import typeof, types
+from numba import types
 
 from evener.errors import ArgumentError
-from evener.kernels.cpu.jit import inlined
 from evener.kernels.kernel import Kernel
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
@@ -21,15 +18,15 @@ from evener.programs.compilation import (
 )
 from evener.programs.operators import type_text
 from evener.programs.payload import Payload, check_combined
-from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
+from evener.programs.vertex_kernels_cpu import Shape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS, TupleStep, tuple_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from evener.programs.operators import Operator
-    from evener.programs.program_functions import ProgramFunctions
+    from evener.programs.program_functions import Fields, ProgramFunctions
 
 __all__ = [
     "APPLY_PARAMETERS",
@@ -38,7 +35,6 @@ __all__ = [
     "checked_message",
     "gpu_step",
     "message_of",
-    "state_class",
     "step_kernel",
 ]
 
@@ -52,7 +48,7 @@ _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
 
 def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:
     """Return what `send` returns, after all functions are compiled for the fields and checked."""
-    variant = f"message {real_weights} {functions.names} {functions.dtypes}"
+    variant = f"message {real_weights} {functions.fields}"
     return Payload.of_text(checked(lambda: _checked(functions, real_weights), functions.operators, variant))
 
 
@@ -70,26 +66,19 @@ def checked_message(
 
 
 def check_fields(
-    function: Operator,
-    fields: types.Type,
-    names: Sequence[str],
-    real: Sequence[bool],
-    *,
-    expected: str,
-    returned: types.Type,
+    function: Operator, found: types.Type, fields: Fields, *, expected: str, returned: types.Type
 ) -> None:
     """Raise an error with the place of the function unless it returns a number for each field.
 
-    `fields` is the part of the result `returned` that should be the fields. `real` says whether each field is
-    float64 instead of int64. `expected` is the whole result, for messages.
+    `found` is the part of the result `returned` that should be the fields. `expected` is the whole result,
+    for messages.
     """
-    if not isinstance(fields, types.BaseTuple) or len(fields) != len(names):
-        found = f"{type_text(returned)} at {function.where}"
-        msg = f"{function.name}: expected a function that returns {expected}, found {found}"
+    if not isinstance(found, types.BaseTuple) or len(found) != len(fields.names):
+        text = f"{type_text(returned)} at {function.where}"
+        msg = f"{function.name}: expected a function that returns {expected}, found {text}"
         raise ArgumentError(msg)
-    for name, field, is_real in zip(names, fields, real, strict=True):
-        wide = types.float64 if is_real else types.int64
-        function.check_number(field, wide, expected, f"the integer field {name!r}")
+    for name, own, wide in zip(fields.names, found, fields.value.type, strict=True):
+        function.check_number(own, wide, expected, f"the integer field {name!r}")
 
 
 def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
@@ -101,15 +90,7 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
     The functions have been checked by `message_of`.
     """
-    step = user_kernel(
-        _make_step,
-        functions.operators,
-        _PARAMETERS,
-        make_step,
-        names=functions.names,
-        dtypes=functions.dtypes,
-        shape=shape,
-    )
+    step = user_kernel(make_step, functions.operators, _PARAMETERS, state=functions.fields.state, shape=shape)
 
     def on_cpu(
         scratch: Any, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
@@ -130,24 +111,14 @@ def gpu_step(functions: ProgramFunctions, shape: Shape) -> GpuStep | TupleStep:
     """Return the function of a GPU that runs a superstep, with the numbers of functions as constants."""
     key = digest(source_key(gpu_step, linked_functions, tuple_functions), str(shape), functions.meaning)
     pairs = zip(functions.operators, _PARAMETERS, strict=True)
-    own = [one and one.fixed_adapted(extra) for one, extra in pairs]
-    adapted, named = _functions(functions.names, functions.dtypes, own), state_class(functions.names)
+    adapted = [one and one.fixed_adapted(extra) for one, extra in pairs]
     if shape.message.single:
-        return GpuStep(linked_functions(functions, adapted, named, shape), key, shape)
-    return TupleStep(tuple_functions(functions, adapted, named, shape), key, shape)
-
-
-def _make_step(*operators: Any, names: tuple[str, ...], dtypes: tuple[str, ...], shape: Shape) -> Any:
-    return make_step(_functions(names, dtypes, operators), shape)
-
-
-def _functions(names: tuple[str, ...], dtypes: tuple[str, ...], operators: Sequence[Any]) -> Functions:
-    state = Payload.of_dtypes(dtypes)
-    return Functions(_load_state(names, state.kinds), state.store, state.distance, *operators)
+        return GpuStep(linked_functions(functions, adapted, shape), key, shape)
+    return TupleStep(tuple_functions(functions, adapted, shape), key, shape)
 
 
 def _checked(functions: ProgramFunctions, real_weights: bool) -> Payload:  # noqa: FBT001
-    state = _state_type(functions.names, functions.real)
+    state = functions.fields.state.type
     weight = types.float64 if real_weights else types.int64
     message = checked_message(functions.send, (state, weight), _EXTRA)
     if functions.combine is not None:
@@ -156,43 +127,10 @@ def _checked(functions: ProgramFunctions, real_weights: bool) -> Payload:  # noq
         msg = f'send: expected a number for combine="most_frequent", found a tuple at {functions.send.where}'
         raise ArgumentError(msg)
     functions.aggregate.check_number(functions.aggregate.returned((state,), _EXTRA), types.float64)
-    apply, expected = functions.apply, f"(({', '.join(functions.names)},), active)"
+    apply, expected = functions.apply, f"(({', '.join(functions.fields.names)},), active)"
     returned = apply.returned((state, message.type), _EXTRA)
     is_pair = isinstance(returned, types.BaseTuple) and len(returned) == 2
-    fields, active = tuple(returned) if is_pair else (types.none, types.none)
-    check_fields(apply, fields, functions.names, functions.real, expected=expected, returned=returned)
+    found, active = tuple(returned) if is_pair else (types.none, types.none)
+    check_fields(apply, found, functions.fields, expected=expected, returned=returned)
     apply.check_number(active, types.int64, expected)
     return message
-
-
-@lru_cache(maxsize=64)
-def state_class(names: tuple[str, ...], argument: str = "state=") -> Any:
-    """Return the named tuple of fields; `argument` gave their names, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If a name is not an identifier, or is given twice. If a name is "vertex", the column of ids in tables.
-    """
-    if "vertex" in names:
-        msg = f"{argument}: expected names of fields, found 'vertex', the column of ids in tables; rename it"
-        raise ArgumentError(msg)
-    try:
-        return namedtuple("State", names)
-    except ValueError as error:
-        msg = f"{argument}: expected names of fields that are Python names: {error}"
-        raise ArgumentError(msg) from error
-
-
-def _state_type(names: tuple[str, ...], real: Sequence[bool]) -> types.Type:
-    return typeof(state_class(names)(*(0.0 if one else 0 for one in real)))
-
-
-@lru_cache(maxsize=64)
-def _load_state(names: tuple[str, ...], kinds: str) -> Any:
-    """Return a function that reads a state from arrays."""
-    known: dict[str, Any] = {"State": state_class(names), "__name__": __name__}
-    known |= {f"wide_{i}": np.float64 if kind == "f" else np.int64 for i, kind in enumerate(kinds)}
-    values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
-    exec(f"def load(fields, v):\n    return State({values})\n", known)  # noqa: S102 - the text has numbers only
-    return inlined(known["load"])

@@ -5,8 +5,7 @@ the states if each edge makes its message. `near` and `far` are offsets, targets
 of edges.
 
 The functions are those of the user. They see float64 or int64, and a named tuple as the state. The last
-argument of each is `numbers`, a tuple of the numbers that functions use from outside. `Functions` adapts
-them: `load` and `store` convert between arrays and a state.
+argument of each is `numbers`, a tuple of the numbers that functions use from outside.
 """
 
 from __future__ import annotations
@@ -24,24 +23,11 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
 
-__all__ = ["Functions", "Shape", "make_step"]
+__all__ = ["Shape", "make_step"]
 
 _ONE = np.uint64(1)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
-
-
-class Functions(NamedTuple):
-    """The compiled functions of a program."""
-
-    load: Any  # load(arrays, v) returns the state of a vertex
-    store: Any  # store(arrays, v, state) writes it
-    distance: Any  # distance(old, new) returns the sum of the changes of floating-point fields
-    # Those of the user; `combine` is None for the most frequent message.
-    send: Any
-    combine: Any
-    apply: Any
-    aggregate: Any
 
 
 class Shape(NamedTuple):
@@ -55,11 +41,12 @@ class Shape(NamedTuple):
     only_out: bool  # all messages travel along out-edges
 
 
-def make_step(functions: Functions, shape: Shape) -> Any:
-    """Return the kernel `step`, with the functions compiled into it."""
-    load, store, distance, send, _, apply, aggregate = functions
+def make_step(send: Any, combine: Any, apply: Any, aggregate: Any, *, state: Payload, shape: Shape) -> Any:
+    """Return the kernel `step`, with the functions compiled into it; `combine` may be None."""
+    load, store, distance = state.load, state.store, state.distance
     one = np.float64(1) if shape.real_weights else np.int64(1)
-    gather = _most_frequent(functions, shape) if functions.combine is None else _combined(functions, shape)
+    message_of_edge = _message_of(load, send, shape)
+    gather = _combined(message_of_edge, combine, shape) if combine else _most_frequent(message_of_edge, shape)
     per_edge, both, timed, only_out = shape.per_edge, shape.both, shape.timed, shape.only_out
     load_message, store_message = shape.message.load, shape.message.store
 
@@ -146,9 +133,8 @@ def make_step(functions: Functions, shape: Shape) -> Any:
     return step
 
 
-def _message_of(functions, shape):
+def _message_of(load, send, shape):
     """Return a function that returns the message of an edge."""
-    load, send = functions.load, functions.send
     load_message, cast = shape.message.load, shape.message.cast
     wide_weight = np.float64 if shape.real_weights else np.int64
     if not shape.per_edge:
@@ -168,10 +154,8 @@ def _message_of(functions, shape):
     return message
 
 
-def _combined(functions, shape):
-    combine, message = functions.combine, _message_of(functions, shape)
-    cast = shape.message.cast
-    both = shape.both
+def _combined(message, combine, shape):
+    cast, both = shape.message.cast, shape.both
 
     @vertex_step
     def over_row(all_, v, row, sent, degree, vertices, n, iteration, numbers):
@@ -190,8 +174,7 @@ def _combined(functions, shape):
     return gather
 
 
-def _most_frequent(functions, shape):
-    message = _message_of(functions, shape)
+def _most_frequent(message, shape):
     both = shape.both
 
     @vertex_step

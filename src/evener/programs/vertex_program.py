@@ -16,7 +16,7 @@ from evener.programs.algebra import can_be, check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import settled
 from evener.programs.operators import read_operator
-from evener.programs.program_functions import ProgramFunctions
+from evener.programs.program_functions import Fields, ProgramFunctions
 from evener.programs.vertex_compilation import APPLY_PARAMETERS, SEND_PARAMETERS, message_of
 from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
@@ -312,8 +312,7 @@ def _functions(program: VertexProgram, first: Mapping[str, NDArray[Any]]) -> Pro
         msg = f'combine=: expected a function or "most_frequent", found {combine!r}'
         raise ArgumentError(msg)
     return ProgramFunctions(
-        tuple(first),
-        tuple(str(values.dtype) for values in first.values()),
+        Fields.of(first),
         read_operator("send", program.send, SEND_PARAMETERS),
         None if isinstance(combine, str) else read_operator("combine", combine, (), reorder=True),
         read_operator("apply", program.apply, APPLY_PARAMETERS),

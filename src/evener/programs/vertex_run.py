@@ -119,7 +119,7 @@ def _columns(
 ) -> tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]]:
     """Return the column blocks in which GPUs read float32 messages: of in-edges, and of out-edges."""
     rows: list[ColumnBlocks | None] = [None] * len(pg.partitions)
-    dtypes = message_dtypes(functions.dtypes, shape.message.dtypes)
+    dtypes = message_dtypes(functions.fields.dtypes, shape.message.dtypes)
     float32 = shape.message.single and dtypes == [np.float32]
     if functions.combine is None or shape.per_edge or not float32:
         return rows, rows

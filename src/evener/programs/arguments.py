@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "UNSIGNED_WEIGHTS",
     "Condition",
-    "check_signed",
     "first_values",
     "fixed_iterations",
     "relative_change",
     "stop_condition",
+    "vertex_values",
 ]
 
 # The advice for an unsigned weight of 2^63 or more.
@@ -114,20 +114,34 @@ def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Cond
     raise ArgumentError(msg)
 
 
-def check_signed(values: NDArray[Any], graph: Graph, name: str) -> None:
-    """Raise an error for a value of a vertex that is negative as a signed integer of 64 bits.
+def vertex_values(
+    given: ArrayLike, graph: Graph, name: str, expected: str = "integers or floating-point numbers"
+) -> NDArray[Any]:
+    """Return a number, or an array of a number for each vertex, as an array; integers are below 2^63.
 
     Raises
     ------
     ArgumentError
-        If an unsigned integer is 2^63 or more. The message names the first vertex.
+        For an array of another shape or type. The argument `name` gave it.
     """
-    if values.dtype.kind != "u" or values.max(initial=0) <= np.iinfo(np.int64).max:
-        return
-    first = int(np.argmax(values > np.uint64(np.iinfo(np.int64).max)))
-    where = f" for vertex {graph.ids_of(np.array([first]))[0]}" if values.shape else ""
-    msg = f"{name}: expected integers below 2^63, found {values.flat[first]}{where}"
-    raise ArgumentError(msg)
+    try:
+        values = np.asarray(given)
+    except ValueError as error:
+        msg = f"{name}: expected a number or an array of numbers: {error}"
+        raise ArgumentError(msg) from error
+    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
+        msg = f"{name}: expected {expected}, found {values.dtype} in {type_name(given)}"
+        raise ArgumentError(msg)
+    if values.shape not in ((), (graph.n,)):
+        msg = f"{name}: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
+        raise ArgumentError(msg)
+    largest = np.iinfo(np.int64).max
+    if values.dtype.kind == "u" and values.max(initial=0) > largest:
+        first = int(np.argmax(values > np.uint64(largest)))
+        where = f" for vertex {graph.ids_of(np.array([first]))[0]}" if values.shape else ""
+        msg = f"{name}: expected integers below 2^63, found {values.flat[first]}{where}"
+        raise ArgumentError(msg)
+    return values
 
 
 def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]:
@@ -138,23 +152,16 @@ def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]
     ArgumentError
         For an array of another shape or type, or with NaN.
     """
-    try:
-        values = np.asarray(v0)
-    except ValueError as error:
-        msg = f"{name}: expected a number or an array of numbers: {error}"
-        raise ArgumentError(msg) from error
-    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.dtype == np.float16:
-        msg = f"{name}: expected integers, float32 or float64, found {values.dtype} in {type_name(v0)}"
+    expected = "integers, float32 or float64"
+    values = vertex_values(v0, graph, name, expected)
+    if values.dtype == np.float16:
+        msg = f"{name}: expected {expected}, found {values.dtype} in {type_name(v0)}"
         raise ArgumentError(msg)
-    if values.shape not in ((), (graph.n,)):
-        msg = f"{name}: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
-        raise ArgumentError(msg)
-    if values.dtype.kind == "f" and np.isnan(values).any():
+    if values.dtype.kind != "f":
+        values = values.astype(np.int64)
+    elif np.isnan(values).any():
         (vertex,) = graph.ids_of(np.array([np.argmax(np.isnan(values))]))
         msg = f"{name}: expected numbers, found NaN for vertex {vertex}"
         raise ArgumentError(msg)
-    if values.dtype.kind != "f":
-        check_signed(values, graph, name)
-        values = values.astype(np.int64)
     native = values.dtype.newbyteorder("=")
     return np.broadcast_to(values.astype(native, copy=False), (graph.n,))

@@ -34,7 +34,6 @@ from evener.programs.compilation import (
     settled,
 )
 from evener.programs.gimv_fields import run_fields
-from evener.programs.infinity import InfinityCheck
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
@@ -42,11 +41,11 @@ from evener.programs.payload import Payload
 from evener.programs.steps import (
     all_have_edges,
     exception_of,
-    raise_nan,
     upload_owned,
     write_owned,
 )
 from evener.programs.supersteps import Run
+from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
@@ -271,8 +270,8 @@ def _run_numbers(
     if first.dtype == np.float32 and not per_edge:
         columns = message_columns(pg, "in_", unit)
     run = Engine(pg, "gimv", progress=progress, host_state=spec.host_state)
-    infinity = InfinityCheck(
-        "gimv", pg, condition, first=[first], identity=unit, operators=operators, weighted=per_edge,
+    check = ValueCheck(
+        "gimv", pg, run, condition, first=[first], identity=unit, operators=operators, weighted=per_edge,
         all_hear=lambda: all_have_edges(pg, run.in_[0]),
     )  # fmt: skip
     agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
@@ -287,11 +286,11 @@ def _run_numbers(
             columns=columns,
             identity=unit,
             condition=condition,
-            infinity=infinity,
+            check=check,
             per_edge=per_edge,
             keeps_initial=any("initial" in one.extra for one in operators),
         )
-        infinity.finish({"value": value})
+        check.finish({"value": value})
     edges = pg.graph.m * iterations
     return Run(pg, run, {"value": value}, iterations, converged, edges, condition, total, passes=iterations)
 
@@ -306,7 +305,7 @@ def _iterate(
     columns: list[ColumnBlocks | None],
     identity: float,
     condition: Condition,
-    infinity: InfinityCheck,
+    check: ValueCheck,
     per_edge: bool,
     keeps_initial: bool,
 ) -> tuple[PartitionedArray, int, bool, float]:
@@ -355,11 +354,7 @@ def _iterate(
         ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)
         message, next_message = next_message, message
         value = message if per_edge else owned
-        if math.isnan(total):
-            engine.finish()
-            raise_nan("gimv", pg, value, iteration)
-            raise exception_of("gimv")
-        infinity.step({"value": value}, change, iteration)
+        check.step({"value": value}, change, total, iteration)
         converged = condition.is_met(ready == graph.n, change, total)
     converged = converged or (condition.fixed and ready == graph.n)
     return message if per_edge else owned, iteration, converged, total

@@ -27,24 +27,23 @@ _SMALLEST, _LARGEST = 1e-140, 1e140
 def unit_length(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
     """Return the values of this rank's block, divided by the Euclidean norm over all ranks."""
     values = _scaled(pg, array)
-    length = math.sqrt(pg.world.allreduce(float(values @ values), "sum"))
-    return np.asarray(values / (length or 1.0))
+    return values / (math.sqrt(pg.world.allreduce(float(values @ values), "sum")) or 1.0)
 
 
 def unit_sum(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
     """Return the values of this rank's block, divided by their sum over all ranks."""
     values = _scaled(pg, array)
-    return np.asarray(values / (pg.world.allreduce(float(values.sum()), "sum") or 1.0))
+    return values / (pg.world.allreduce(float(values.sum()), "sum") or 1.0)
 
 
-def equal_length(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
+def equal_length(pg: PartitionedGraph, _: PartitionedArray) -> NDArray[np.float64]:
     """Return equal values of this rank's block, with the Euclidean norm 1 over all ranks."""
-    return np.full(len(pg.gather(array)), 1 / math.sqrt(max(pg.graph.n, 1)))
+    return np.full(len(pg.block), 1 / math.sqrt(max(pg.graph.n, 1)))
 
 
-def equal_sum(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
+def equal_sum(pg: PartitionedGraph, _: PartitionedArray) -> NDArray[np.float64]:
     """Return equal values of this rank's block, with the sum 1 over all ranks."""
-    return np.full(len(pg.gather(array)), 1 / max(pg.graph.n, 1))
+    return np.full(len(pg.block), 1 / max(pg.graph.n, 1))
 
 
 def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  # noqa: FBT001 - an argument

@@ -20,14 +20,12 @@ import numpy as np
 
 from evener.engine.checkpoints.state import Bounded, restore, values_of
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
 from evener.programs.steps import (
     all_have_edges,
     exception_of,
     message_dtypes,
-    raise_nan,
     upload_owned,
     write_owned,
 )
@@ -44,9 +42,9 @@ if TYPE_CHECKING:
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
-    from evener.programs.infinity import InfinityCheck
     from evener.programs.mapreduce.stages import Stages
     from evener.programs.payload import Payload
+    from evener.programs.value_check import ValueCheck
     from evener.programs.vertex_kernels_cpu import Shape
 
 __all__ = ["Run", "Supersteps"]
@@ -158,7 +156,7 @@ class Supersteps:
         self,
         active: NDArray[np.bool_] | None,
         condition: Condition,
-        infinity: InfinityCheck,
+        check: ValueCheck,
         name: str,
         checkpoints: Checkpoints,
     ) -> Run:
@@ -204,11 +202,9 @@ class Supersteps:
                 dense=worked is None or read > _DENSE_SHARE * most,
             )  # fmt: skip
             bits, edges = next_bits, edges + int(read)
-            if math.isnan(change) or math.isnan(total):
-                self._raise_nan(name, iteration, change)
-            infinity.step(self.fields, change, iteration)
+            check.step(self.fields, change, total, iteration)
             converged = condition.is_met(count == 0, change, total) or (count == 0 and not self.all_work)
-        infinity.finish(self.fields)
+        check.finish(self.fields)
         done = converged or (condition.fixed and count == 0)
         return Run(self.pg, engine, self.fields, iteration, done, edges, condition, total, passes=iteration)
 
@@ -276,16 +272,6 @@ class Supersteps:
             return self.engine.owned
         owned = values_of(self.engine, active)
         return self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
-
-    def _raise_nan(self, name: str, iteration: int, change: float) -> None:
-        self.engine.finish()
-        for field in self.fields.values():
-            if field.dtype.kind == "f":
-                raise_nan(name, self.pg, field, iteration)
-        if math.isnan(change):
-            raise exception_of(name)
-        msg = f"{name}: the sum of aggregate is NaN after iteration {iteration}"
-        raise ArgumentError(msg)
 
 
 def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:

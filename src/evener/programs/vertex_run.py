@@ -11,9 +11,9 @@ from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
 from evener.programs.arguments import UNSIGNED_WEIGHTS
 from evener.programs.columns import message_columns
-from evener.programs.infinity import InfinityCheck
 from evener.programs.steps import is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
+from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_compilation import step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS
@@ -89,15 +89,15 @@ def run_functions(
         keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
     )  # fmt: skip
     operators = (functions.send, functions.combine, functions.apply)
-    infinity = InfinityCheck(
-        spec.name, pg, condition, first=first.values(), identity=identity, operators=operators,
+    check = ValueCheck(
+        spec.name, pg, engine, condition, first=first.values(), identity=identity, operators=operators,
         weighted=shape.per_edge, all_hear=supersteps.all_hear,
     )  # fmt: skip
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
     agreed = (functions.meaning, condition, identity, along)
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
-        return supersteps.run(active, condition, infinity, spec.name, checkpoints)
+        return supersteps.run(active, condition, check, spec.name, checkpoints)
 
 
 def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:

@@ -7,14 +7,12 @@ between iterations, so only messages are copied.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from evener.engine.array import PartitionedArray
 from evener.graph.graph import Graph
-from evener.programs.infinity import InfinityCheck
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
@@ -25,12 +23,11 @@ from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.steps import (
     absolute_sum,
-    exception_of,
     message_dtypes,
     owned_values,
-    raise_nan,
 )
 from evener.programs.supersteps import Run
+from evener.programs.value_check import ValueCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -104,8 +101,8 @@ def run_two_stages(
     def fields() -> dict[str, PartitionedArray]:
         return dict(zip(first, map(PartitionedArray, zip(*steps.values, strict=True)), strict=True))
 
-    infinity = InfinityCheck(
-        "gimv", pg, condition, first=first.values(), identity=identity, operators=operators,
+    check = ValueCheck(
+        "gimv", pg, stages, condition, first=first.values(), identity=identity, operators=operators,
         weighted=operators.combine2.own[0] in operators.combine2.reads, all_hear=all_hear,
     )  # fmt: skip
 
@@ -114,12 +111,8 @@ def run_two_stages(
         iteration += 1
         ready, change, total = pg.world.allreduce(steps.step(total), "sum")
         converged = condition.is_met(ready == n, change, total)
-        if math.isnan(total):
-            for field in fields().values():
-                raise_nan("gimv", pg, field, iteration)
-            raise exception_of("gimv")
-        infinity.step(fields(), change, iteration)
-    infinity.finish(fields())
+        check.step(fields(), change, total, iteration)
+    check.finish(fields())
     done = converged or (condition.fixed and ready == n)
     return Run(pg, stages, fields(), iteration, done, pg.graph.m * iteration, condition, total, passes=0)
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.checks import type_name
-from evener.programs.arguments import UNSIGNED_WEIGHTS, check_signed
+from evener.programs.arguments import UNSIGNED_WEIGHTS, vertex_values
 from evener.programs.compilation import settled
 from evener.programs.mapreduce.compilation import (
     MAP_PARAMETERS,
@@ -202,19 +201,7 @@ def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str])
             msg = f"map: expected values= for the parameter {used[0]}, found none"
             raise ArgumentError(msg)
         return np.zeros(1)
-    try:
-        found = np.asarray(values)
-    except ValueError as error:
-        msg = f"values=: expected a number or an array of numbers: {error}"
-        raise ArgumentError(msg) from error
-    if found.dtype.kind not in "biuf" or found.dtype.itemsize > 8:
-        kind = f"{found.dtype} in {type_name(values)}"
-        msg = f"values=: expected integers or floating-point numbers, found {kind}"
-        raise ArgumentError(msg)
-    if found.shape not in ((), (graph.n,)):
-        msg = f"values=: expected a number, or an array of shape ({graph.n},), found shape {found.shape}"
-        raise ArgumentError(msg)
-    check_signed(found, graph, "values=")
+    found = vertex_values(values, graph, "values=")
     return np.broadcast_to(found.astype(_wide(found.dtype)), (graph.n,))
 
 

@@ -7,7 +7,7 @@ between iterations, so only messages are copied.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,23 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["run_two_stages"]
 
 
-class TwoStages(Protocol):
-    """Both stages on the elements of a rank.
-
-    `values` has the fields of the owned vertices of each partition.
-    """
-
-    values: list[Any]
-
-    def step(self, total: float) -> tuple[int, float, float]:
-        """Run both stages, given the sum of the absolute values of all ranks.
-
-        This is a collective operation; all ranks must call it. Returns (converged vertices, sum of changes,
-        sum of absolute values) of this rank.
-        """
-        ...
-
-
 def run_two_stages(
     graph: Graph | PartitionedGraph,
     operators: Operators,
@@ -87,7 +70,7 @@ def run_two_stages(
         graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
     )
     stages = Stages(pg, "gimv", progress)
-    steps: TwoStages
+    steps: CpuStages | GpuStages
     if pg.elements[0].kind == "cuda":
         (values,) = first.values()
         steps = GpuStages(pg, stages, operators, values, identity)
@@ -118,7 +101,10 @@ def run_two_stages(
 
 
 class CpuStages:
-    """Both stages on CPU elements: a job with numbers of targets as keys, then a kernel that assigns."""
+    """Both stages on CPU elements: a job with numbers of targets as keys, then a kernel that assigns.
+
+    `values` has the fields of the owned vertices of each partition.
+    """
 
     def __init__(
         self,
@@ -149,7 +135,11 @@ class CpuStages:
         self.values = [tuple(field.copy() for field in own) for own in self._initial]
 
     def step(self, total: float) -> tuple[int, float, float]:
-        """Run both stages."""
+        """Run both stages, given the sum of the absolute values of all ranks.
+
+        This is a collective operation; all ranks must call it. Returns (converged vertices, sum of changes,
+        sum of absolute values) of this rank.
+        """
         rows = self._job.run(self.values)
         found = self._stages.run("assign", self._assign_on, range(len(rows)), rows, [total] * len(rows))
         ready, change, size = (sum(column) for column in zip(*found, strict=True))

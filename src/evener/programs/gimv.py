@@ -20,7 +20,7 @@ import numpy as np
 
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
-from evener.engine.engine import Engine, PartitionedArray
+from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
@@ -270,49 +270,35 @@ def _run_numbers(
     if first.dtype == np.float32 and not per_edge:
         columns = message_columns(pg, "in_", unit)
     run = Engine(pg, "gimv", progress=progress, host_state=spec.host_state)
-    check = ValueCheck(
-        "gimv", pg, run, condition, first=[first], identity=unit, operators=operators, weighted=per_edge,
-        all_hear=lambda: all_have_edges(pg, run.in_[0]),
-    )  # fmt: skip
     agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
     facts = {"operators": repr(agreed), "v0": first}
     with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
-        value, iterations, converged, total = _iterate(
-            run,
-            checkpoints,
-            pg,
-            kernel,
-            first=first,
-            columns=columns,
-            identity=unit,
-            condition=condition,
-            check=check,
-            per_edge=per_edge,
-            keeps_initial=any("initial" in one.extra for one in operators),
+        return _iterate(
+            run, pg, kernel, operators, first, unit, columns, condition, checkpoints, per_edge=per_edge
         )
-        check.finish({"value": value})
-    edges = pg.graph.m * iterations
-    return Run(pg, run, {"value": value}, iterations, converged, edges, condition, total, passes=iterations)
 
 
 def _iterate(
     engine: Engine,
-    checkpoints: Checkpoints,
     pg: PartitionedGraph,
     kernel: Kernel,
-    *,
+    operators: Operators,
     first: NDArray[Any],
-    columns: list[ColumnBlocks | None],
     identity: float,
+    columns: list[ColumnBlocks | None],
     condition: Condition,
-    check: ValueCheck,
+    checkpoints: Checkpoints,
+    *,
     per_edge: bool,
-    keeps_initial: bool,
-) -> tuple[PartitionedArray, int, bool, float]:
-    """Return the values, the number of iterations, whether they have converged, and their absolute sum."""
+) -> Run:
+    """Run iterations until the condition is met."""
+    check = ValueCheck(
+        "gimv", pg, engine, condition, first=[first], identity=identity, operators=operators,
+        weighted=per_edge, all_hear=lambda: all_have_edges(pg, engine.in_[0]),
+    )  # fmt: skip
     graph = pg.graph
     owned = upload_owned(engine, pg, first)
-    initial = engine.copy(owned) if keeps_initial else owned
+    initial = engine.copy(owned) if any("initial" in one.extra for one in operators) else owned
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
     unit = engine.upload_to_all(np.array([identity], "float64" if first.dtype.kind == "f" else "int64"))
@@ -334,13 +320,12 @@ def _iterate(
         return found
 
     engine.superstep("begin", active=engine.owned)
-    if graph.n == 0:
-        return owned, 0, True, 0.0
-    _, _, total = advance(begin=True, total=0.0, last=condition.limit == 0)
-    if math.isnan(total):
-        raise exception_of("gimv")
-    message, next_message = next_message, message
-    iteration, ready, converged = 0, 0, False
+    iteration, ready, converged, total = 0, 0, graph.n == 0, 0.0
+    if not converged:
+        _, _, total = advance(begin=True, total=0.0, last=condition.limit == 0)
+        if math.isnan(total):
+            raise exception_of("gimv")
+        message, next_message = next_message, message
     while iteration < condition.limit and not converged:
         arrays = {"message": message} if per_edge else {"value": owned, "message": message}
         kept = {name: Bounded(array, -math.inf, math.inf) for name, array in arrays.items()}
@@ -353,11 +338,13 @@ def _iterate(
         engine.superstep("iterate", active=engine.owned, edges=graph.m)
         ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)
         message, next_message = next_message, message
-        value = message if per_edge else owned
-        check.step({"value": value}, change, total, iteration)
+        check.step({"value": message if per_edge else owned}, change, total, iteration)
         converged = condition.is_met(ready == graph.n, change, total)
+    fields = {"value": message if per_edge else owned}
+    check.finish(fields)
     converged = converged or (condition.fixed and ready == graph.n)
-    return message if per_edge else owned, iteration, converged, total
+    edges = graph.m * iteration
+    return Run(pg, engine, fields, iteration, converged, edges, condition, total, passes=iteration)
 
 
 def _unchanged(old: Any, new: Any) -> Any:

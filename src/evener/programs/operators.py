@@ -129,12 +129,15 @@ class Operator:
             raise ArgumentError(msg)
         return returned
 
+    def unexpected(self, returned: types.Type, expected: str, more: str = "") -> ArgumentError:
+        """Return the error for a result of another type."""
+        found = f"{type_text(returned)} at {self.where}{more}"
+        return ArgumentError(f"{self.name}: expected a function that returns {expected}, found {found}")
+
     def check_truth(self, returned: types.Type, what: str) -> None:
         """Raise an error unless a result is a truth value; a floating-point number may be NaN."""
         if not isinstance(returned, types.Integer | types.Boolean):
-            found = f"{type_text(returned)} at {self.where}"
-            msg = f"{self.name}: expected a function that returns {what}, found {found}"
-            raise ArgumentError(msg)
+            raise self.unexpected(returned, what)
 
     def check_number(
         self,
@@ -148,9 +151,7 @@ class Operator:
         `what` is the expected result, and `target` what the number is for, in messages.
         """
         if not isinstance(returned, types.Integer | types.Boolean | types.Float):
-            found = f"{type_text(returned)} at {self.where}"
-            msg = f"{self.name}: expected a function that returns {what}, found {found}"
-            raise ArgumentError(msg)
+            raise self.unexpected(returned, what)
         if isinstance(returned, types.Float) and isinstance(wide, types.Integer):
             msg = (
                 f"{self.name}: returns a floating-point number for {target} at {self.where}; use // "

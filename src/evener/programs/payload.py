@@ -177,11 +177,7 @@ def check_combined(function: Operator, payload: Payload, source: str) -> None:
     result = Payload.of_type(returned)
     same = result is not None and result.single == payload.single and len(result.kinds) == len(payload.kinds)
     if result is None or not same:
-        msg = (
-            f"{function.name}: expected a function that returns {type_text(payload.type)} as {source} does, "
-            f"found {type_text(returned)} at {function.where}"
-        )
-        raise ArgumentError(msg)
+        raise function.unexpected(returned, f"{type_text(payload.type)} as {source} does")
     if any(own == "i" and found == "f" for own, found in zip(payload.kinds, result.kinds, strict=True)):
         msg = (
             f"{function.name}: returns a floating-point number for an integer of {source} at "

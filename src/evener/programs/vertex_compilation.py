@@ -16,7 +16,6 @@ from evener.programs.compilation import (
     source_key,
     user_kernel,
 )
-from evener.programs.operators import type_text
 from evener.programs.payload import Payload, check_combined
 from evener.programs.vertex_kernels_cpu import Shape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
@@ -59,9 +58,7 @@ def checked_message(
     returned = send.returned(own, extra)
     message = Payload.of_type(returned)
     if message is None:
-        found = f"{type_text(returned)} at {send.where}"
-        msg = f"{send.name}: expected a function that returns a number or a tuple of numbers, found {found}"
-        raise ArgumentError(msg)
+        raise send.unexpected(returned, "a number or a tuple of numbers")
     return message
 
 
@@ -74,9 +71,7 @@ def check_fields(
     for messages.
     """
     if not isinstance(found, types.BaseTuple) or len(found) != len(fields.names):
-        text = f"{type_text(returned)} at {function.where}"
-        msg = f"{function.name}: expected a function that returns {expected}, found {text}"
-        raise ArgumentError(msg)
+        raise function.unexpected(returned, expected)
     for name, own, wide in zip(fields.names, found, fields.value.type, strict=True):
         function.check_number(own, wide, expected, f"the integer field {name!r}")
 

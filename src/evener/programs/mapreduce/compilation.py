@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from evener.errors import ArgumentError
 from evener.programs.algebra import check_order, random_triples
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
@@ -21,7 +20,6 @@ from evener.programs.mapreduce.assign_cpu import make_assign
 from evener.programs.mapreduce.functions_gpu import linked_combine, linked_map, linked_reduce
 from evener.programs.mapreduce.map_cpu import make_emit, make_map
 from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
-from evener.programs.operators import type_text
 from evener.programs.payload import Payload, check_combined
 
 if TYPE_CHECKING:
@@ -163,11 +161,8 @@ def _mapped_payload(function: Operator, weight: type, value: type) -> Payload:
         payload = Payload.of_type(found[1])
         if payload is not None:
             return payload
-    msg = (
-        f"map: expected a function that returns a pair (key, payload) or None, found {type_text(returned)} "
-        f"at {function.where}; the key is an integer, the payload a number or a tuple of numbers"
-    )
-    raise ArgumentError(msg)
+    more = "; the key is an integer, the payload a number or a tuple of numbers"
+    raise function.unexpected(returned, "a pair (key, payload) or None", more)
 
 
 def _reduced_payload(function: Operator, payload: Payload) -> Payload:
@@ -178,9 +173,5 @@ def _reduced_payload(function: Operator, payload: Payload) -> Payload:
     returned = function.returned((types.int64, values), {})
     result = Payload.of_type(returned)
     if result is None:
-        msg = (
-            f"reduce: expected a function that returns a number or a tuple of numbers, found "
-            f"{type_text(returned)} at {function.where}"
-        )
-        raise ArgumentError(msg)
+        raise function.unexpected(returned, "a number or a tuple of numbers")
     return result

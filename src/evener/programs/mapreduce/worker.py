@@ -42,24 +42,10 @@ class Worker:
     Calls on a GPU return before their work is done. A call waits, if at all, before it queues its longest
     work, so that several GPUs work at the same time.
 
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    place : int
-        The number of the element on the rank.
-    functions : JobFunctions
-    router : Router
-
-    Attributes
-    ----------
-    element : Element
-    reducer : Reducer
-    edges : int
-        The edges of the element.
-    values : tuple of ndarray
-        The fields of vertices that the map function reads, in the element's memory. Each field has a value
-        for each local vertex, or for each owned vertex if the function does not read those of targets. It
-        has one value if the function reads none.
+    `place` is the number of the element on the rank, and `edges` the number of its edges. `values` has the
+    fields of vertices that the map function reads, in the element's memory. Each field has a value for each
+    local vertex, or for each owned vertex if the function does not read those of targets. It has one value if
+    the function reads none.
     """
 
     def __init__(self, pg: PartitionedGraph, place: int, functions: JobFunctions, router: Router) -> None:
@@ -105,7 +91,15 @@ class Worker:
 
     def join(self, parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
         """Return the keys and the columns of all parts, which are in the memory of the element."""
-        raise NotImplementedError
+        joined = []
+        for arrays in zip(*parts, strict=True):
+            whole = self.element.allocate(sum(map(len, arrays)), arrays[0].dtype)
+            begin = 0
+            for array in arrays:
+                whole[begin : begin + len(array)] = array
+                begin += len(array)
+            joined.append(whole)
+        return joined
 
     def sort(self, keys: Any, columns: list[Any]) -> Sorted:
         """Return the records sorted by key. The sort may overwrite the given arrays."""

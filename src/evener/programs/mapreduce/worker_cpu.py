@@ -13,7 +13,6 @@ from evener.programs.mapreduce.worker import Worker
 from evener.programs.steps import exception_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -90,13 +89,6 @@ class CpuWorker(Worker):
             grouped.append(out)
         self._forget()
         return Grouped(grouped[0], grouped[1:], bounds.astype(np.int64))
-
-    def join(self, parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-        """Return the joined arrays of all parts."""
-        return [
-            np.concatenate(arrays, out=self.element.allocate(sum(map(len, arrays)), arrays[0].dtype))
-            for arrays in zip(*parts, strict=True)
-        ]
 
     def sort(self, keys: NDArray[Any], columns: list[NDArray[Any]]) -> Sorted:
         """Return records sorted by key."""

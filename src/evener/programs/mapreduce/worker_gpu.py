@@ -91,18 +91,6 @@ class GpuWorker(Worker):
         super()._forget()
         self._found = self._order = None
 
-    def join(self, parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-        """Return the joined arrays of all parts."""
-        joined = []
-        for arrays in zip(*parts, strict=True):
-            whole = self.element.allocate(sum(map(len, arrays)), arrays[0].dtype)
-            begin = 0
-            for array in arrays:
-                whole[begin : begin + len(array)] = array
-                begin += len(array)
-            joined.append(whole)
-        return joined
-
     def sort(self, keys: Any, columns: list[Any]) -> Sorted:
         """Return sorted keys, and the positions of their records."""
         order = self.element.argsort(keys)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_or
-from evener.kernels.cpu.bits import is_set
+from evener.kernels.cpu.bits import is_set, set_bit
 from evener.kernels.cpu.jit import guarded, inline_step, uncached_parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Shape", "make_step"]
 
 _ONE = np.uint64(1)
-_SIX = np.uint64(6)
-_LOW_BITS = np.uint64(63)
 
 
 class Shape(NamedTuple):
@@ -60,7 +57,7 @@ def make_step(send: Any, combine: Any, apply: Any, aggregate: Any, *, state: Pay
         state, is_active = apply(old, message, own_degree, vertex, n, iteration, total, numbers)
         store(fields, v, state)
         if is_active:
-            fetch_or(active, v >> _SIX, _ONE << (v & _LOW_BITS))
+            set_bit(active, v)
         return np.int64(1 if is_active else 0), distance(old, load(fields, v))
 
     @inline_step

@@ -52,8 +52,8 @@ _kernels: dict[str, Any] = {}
 # Files whose code is part of every kernel with operators.
 _OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_names.py", "outer_values.py", "payload.py")
 _KERNEL_FILES = ("jit.py", "pipeline.py", "checked_integers.py", "work_queue.py")
-# Kernels kept in memory.
-_MAX_KERNELS = 64
+# Kernels and results of checks kept in memory; most kernels have one check.
+_MAX_KERNELS = 128
 
 
 class Operators(NamedTuple):
@@ -147,7 +147,9 @@ def user_kernel(
     *sources: Callable[..., Any],
     **variant: Any,
 ) -> Callable[..., Any]:
-    """Return a kernel for CPUs with operators compiled into it, `with_numbers`.
+    """Return a kernel for CPUs with operators compiled into it, which gets their numbers first.
+
+    If an operator has a loop, which may not end, the kernel is `interruptible`.
 
     `make` returns the kernel, given the compiled operators and the `variant`, which is part of the key.
     `parameters` are those that the kernel gives each operator after its own. The code of the kernel is in the
@@ -164,8 +166,13 @@ def user_kernel(
         kernel._cache = cache  # noqa: SLF001 - Numba has no public way
         return kernel
 
-    key = digest(source_key(make, *sources), f"{variant} {WORKERS}", *_codes(operators))
-    return with_numbers(kernel_of(key, build), operators)
+    variant_key = f"{make.__qualname__} {variant} {WORKERS}"
+    key = digest(source_key(make, *sources), variant_key, *_codes(operators))
+    own = [one for one in operators if one]
+    # Numba's parallel loops get no empty tuple.
+    numbers = tuple(number for one in own for number in one.numbers) or (0,)
+    called = partial(kernel_of(key, build), numbers)
+    return interruptible(called) if any(has_loop(one.python) for one in own) else called
 
 
 def checked(
@@ -191,18 +198,6 @@ def checked(
 
 def _codes(operators: Iterable[Operator | None]) -> list[str]:
     return [one.code if one else "" for one in operators]
-
-
-def with_numbers(kernel: Callable[..., Any], operators: Iterable[Operator | None]) -> Callable[..., Any]:
-    """Return a kernel that gets the numbers of all operators first.
-
-    If an operator has a loop, which may not end, the kernel is `interruptible`.
-    """
-    own = [one for one in operators if one]
-    # Numba's parallel loops get no empty tuple.
-    numbers = tuple(number for one in own for number in one.numbers) or (0,)
-    called = partial(kernel, numbers)
-    return interruptible(called) if any(has_loop(one.python) for one in own) else called
 
 
 def digest(*parts: str) -> str:

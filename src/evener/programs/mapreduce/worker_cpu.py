@@ -13,7 +13,6 @@ from evener.programs.mapreduce.worker import Worker
 from evener.programs.steps import exception_of
 
 if TYPE_CHECKING:
-
     from numpy.typing import NDArray
 
     from evener.programs.mapreduce.records import Sorted

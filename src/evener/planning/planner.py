@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.elements.description import ElementDescription
     from evener.partition.partitioned import PartitionedGraph
-    from evener.spec.algorithm import AlgorithmSpec
+    from evener.planning.workload import Workload
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
 
@@ -39,7 +39,7 @@ _CALLER = 8
 
 def make_plan(
     graph: Graph,
-    spec: AlgorithmSpec,
+    spec: Workload,
     *,
     on: str | Sequence[str] | Sequence[Element] | None,
     policy: str,
@@ -53,7 +53,7 @@ def make_plan(
     Parameters
     ----------
     graph : Graph
-    spec : AlgorithmSpec
+    spec : Workload
     on : str, sequence of str or of Element, or None
         The elements; the plan uses all of them. None: the elements with the least predicted time.
     policy, alpha, gpu_memory
@@ -99,19 +99,19 @@ def make_plan(
     return plan, members, model
 
 
-def cost_model(spec: AlgorithmSpec, elements: Sequence[Element | ElementDescription]) -> CostModel:
+def cost_model(work: Workload, elements: Sequence[Element | ElementDescription]) -> CostModel:
     """Return the model of an algorithm on some elements, from hardware facts and recorded runs."""
     return CostModel.of(
-        (spec.traffic.pushed, spec.traffic.pulled),
-        {element.name: prior_of(spec, element) for element in elements},
-        observations(spec.name),
-        supersteps=supersteps_of(spec),
+        work.traffic,
+        {element.name: prior_of(work, element) for element in elements},
+        observations(work.name),
+        supersteps=supersteps_of(work),
     )
 
 
 def plan_and_place(
     graph: Graph,
-    spec: AlgorithmSpec,
+    spec: Workload,
     *,
     on: str | Sequence[str] | Sequence[Element] | None,
     policy: str,

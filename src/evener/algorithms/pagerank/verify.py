@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
     _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.planning.plan import Plan
     from evener.programs.arguments import Condition
     from evener.programs.infinity import InfinityCheck
     from evener.programs.mapreduce.stages import Stages
@@ -71,6 +72,8 @@ class Run(NamedTuple):
         The last sum over all vertices, of `aggregate` or of absolute values.
     passes : int
         The passes that plans count; 0 for MapReduce.
+    plan : Plan or None
+        The plan that chose the placement.
     """
 
     pg: PartitionedGraph
@@ -82,6 +85,7 @@ class Run(NamedTuple):
     condition: Condition
     total: float
     passes: int
+    plan: Plan | None = None
 
 
 class Supersteps:

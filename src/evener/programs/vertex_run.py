@@ -21,8 +21,7 @@ from evener.spec.algorithm import StateBytes
 from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
     from evener.programs.supersteps import Run
@@ -51,10 +51,7 @@ def run_functions(
     along: tuple[str, ...] = ("out",),
     active: NDArray[np.bool_] | None = None,
     all_work: bool = False,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
+    placement: Placement,
     progress: Callable[[Progress], None] | None,
     checkpoint: Checkpoint | None,
 ) -> Run:
@@ -76,7 +73,9 @@ def run_functions(
     condition : Condition
     active : ndarray of bool, shape (n,), optional
         The vertices that are active at first.
-    on, policy, alpha, gpu_memory, progress, checkpoint
+    placement : Placement
+        Where to run a graph that is not placed.
+    progress, checkpoint
         As for `vertex_program`.
     """
     source = graph_of(graph, spec.name)
@@ -92,7 +91,7 @@ def run_functions(
         check_signed_weights(source, UNSIGNED_WEIGHTS)
     kernel = step_kernel(functions, shape)
     placed_for = _with_messages(spec, len(message.kinds))
-    pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    pg, plan = ensure_placed(graph, placed_for, placement)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns = _columns(pg, functions, shape, identity, along)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
@@ -109,7 +108,7 @@ def run_functions(
     agreed = (functions.meaning, condition, identity, along)
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
-        return supersteps.run(active, condition, infinity, spec.name, checkpoints)
+        return supersteps.run(active, condition, infinity, spec.name, checkpoints)._replace(plan=plan)
 
 
 def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:

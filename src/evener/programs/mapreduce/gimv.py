@@ -18,7 +18,7 @@ from evener.programs.infinity import InfinityCheck
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
-from evener.programs.mapreduce.placement import memory_limit, placed_for_gimv
+from evener.programs.mapreduce.placement import memory_limit, place_for_gimv
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
 from evener.programs.mapreduce.stages import Stages
@@ -34,12 +34,12 @@ from evener.programs.supersteps import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Literal
 
     from numpy.typing import NDArray
 
     from evener.engine.timeline import Progress
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
@@ -76,10 +76,7 @@ def run_two_stages(
     first: Mapping[str, NDArray[Any]],
     identity: Any,
     condition: Condition,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
+    placement: Placement,
     progress: Callable[[Progress], None] | None,
 ) -> Run:
     """Place a graph and run GIM-V on it, in two stages for each iteration.
@@ -97,7 +94,9 @@ def run_two_stages(
     identity : number or tuple of numbers
         The combined message of a vertex without in-edges.
     condition : Condition
-    on, policy, alpha, gpu_memory, progress
+    placement : Placement
+        Where to run a graph that is not placed.
+    progress
         As for `evener.gimv`.
 
     Raises
@@ -106,9 +105,7 @@ def run_two_stages(
         If a value becomes NaN. If an element is a GPU, and values have fields or elements are not all GPUs of
         one rank.
     """
-    pg = placed_for_gimv(
-        graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
-    )
+    pg, _ = place_for_gimv(graph, placement, fields=not signature.value.single)
     stages = Stages(pg, "gimv", progress)
     steps: TwoStages
     if pg.elements[0].kind == "cuda":

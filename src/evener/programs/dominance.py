@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
     Product = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

@@ -49,7 +49,7 @@ from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of, opened
+from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of, opened, parse_placement
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.results.result import Result
 
@@ -223,7 +224,8 @@ def gimv(
     run_values: Callable[..., Run] = run_fields if isinstance(v0, Mapping) else _run_numbers
     run = run_values(
         given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, engine=engine,
-        on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        placement=parse_placement(_SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return result_of(run, "gimv", *columns_of(run), {"until": stop})
 
@@ -240,7 +242,7 @@ def _run_numbers(
     engine: Literal["fused", "mapreduce"],
     checkpoint: Checkpoint | None,
     progress: Callable[[Progress], None] | None,
-    **placement: Any,
+    placement: Placement,
 ) -> Run:
     """Return a run whose values are numbers. The arguments are those of `run_fields`.
 
@@ -261,10 +263,10 @@ def _run_numbers(
     if engine == "mapreduce":
         return run_two_stages(
             graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
-            condition=condition, progress=progress, **placement,
+            condition=condition, placement=placement, progress=progress,
         )  # fmt: skip
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
-    pg = ensure_placed(graph, spec, **placement)
+    pg, plan = ensure_placed(graph, spec, placement)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
     if first.dtype == np.float32 and not per_edge:
@@ -273,9 +275,10 @@ def _run_numbers(
     agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
     facts = {"operators": repr(agreed), "v0": first}
     with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
-        return _iterate(
+        found = _iterate(
             run, pg, kernel, operators, first, unit, columns, condition, checkpoints, per_edge=per_edge
         )
+    return found._replace(plan=plan)
 
 
 def _iterate(

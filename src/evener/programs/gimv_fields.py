@@ -33,14 +33,16 @@ from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.spec.arguments import check_signed_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Literal
 
     from numpy.typing import ArrayLike
 
     from evener.engine.checkpoints.request import Checkpoint
+    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.operators import Operator
     from evener.programs.supersteps import Run
@@ -60,7 +62,8 @@ def run_fields(
     condition: Condition,
     engine: Literal["fused", "mapreduce"],
     checkpoint: Checkpoint | None,
-    **placement: Any,
+    placement: Placement,
+    progress: Callable[[Progress], None] | None,
 ) -> Run:
     """Return a run of GIM-V, with the fields of the values.
 
@@ -95,7 +98,7 @@ def run_fields(
     if engine == "mapreduce":
         return run_two_stages(
             graph, operators, Signature(fields.value, message, real_weights), first=first, identity=unit,
-            condition=condition, **placement,
+            condition=condition, placement=placement, progress=progress,
         )  # fmt: skip
     keeps_initial = any("initial" in one.extra for one in operators)
     functions = _functions(operators, fields, keeps_initial=keeps_initial)
@@ -107,7 +110,7 @@ def run_fields(
     values = first | dict(zip(functions.fields.names[len(first) :], first.values(), strict=keeps_initial))
     run = run_functions(
         graph, functions, own, first=values, message=message, identity=unit, condition=condition,
-        all_work=True, checkpoint=checkpoint, **placement,
+        all_work=True, placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return run._replace(fields={name: run.fields[name] for name in fields.names})
 

@@ -21,8 +21,7 @@ from evener.spec.algorithm import StateBytes
 from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
     from evener.programs.program_functions import ProgramFunctions
@@ -52,10 +52,7 @@ def run_functions(
     along: tuple[str, ...] = ("out",),
     active: NDArray[np.bool_] | None = None,
     all_work: bool = False,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
+    placement: Placement,
     progress: Callable[[Progress], None] | None,
     checkpoint: Checkpoint | None,
 ) -> Run:
@@ -80,7 +77,7 @@ def run_functions(
         check_signed_weights(source, UNSIGNED_WEIGHTS)
     kernel = step_kernel(functions, shape)
     placed_for = _with_messages(spec, len(message.kinds))
-    pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    pg, plan = ensure_placed(graph, placed_for, placement)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns = _columns(pg, functions, shape, identity, along)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
@@ -97,7 +94,7 @@ def run_functions(
     agreed = (functions.meaning, condition, identity, along)
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
-        return supersteps.run(active, condition, check, spec.name, checkpoints)
+        return supersteps.run(active, condition, check, spec.name, checkpoints)._replace(plan=plan)
 
 
 def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:

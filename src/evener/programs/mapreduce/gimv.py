@@ -16,7 +16,7 @@ from evener.graph.graph import Graph
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
-from evener.programs.mapreduce.placement import memory_limit, placed_for_gimv
+from evener.programs.mapreduce.placement import memory_limit, place_for_gimv
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
 from evener.programs.mapreduce.stages import Stages
@@ -31,12 +31,12 @@ from evener.programs.value_check import ValueCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Literal
 
     from numpy.typing import NDArray
 
     from evener.engine.timeline import Progress
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
@@ -53,10 +53,7 @@ def run_two_stages(
     first: Mapping[str, NDArray[Any]],
     identity: Any,
     condition: Condition,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
+    placement: Placement,
     progress: Callable[[Progress], None] | None,
 ) -> Run:
     """Place a graph and run GIM-V on it, in two stages for each iteration.
@@ -66,9 +63,7 @@ def run_two_stages(
     The operators are checked for the signature. `first` has the first values of the fields, and `identity` is
     the combined message of a vertex without in-edges. Other arguments are those of `evener.gimv`.
     """
-    pg = placed_for_gimv(
-        graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
-    )
+    pg, _ = place_for_gimv(graph, placement, fields=not signature.value.single)
     stages = Stages(pg, "gimv", progress)
     steps: CpuStages | GpuStages
     if pg.elements[0].kind == "cuda":

@@ -43,12 +43,8 @@ def check_algebra(
     """Return the identity of the Python function `combine`, given or found, after checks on random values.
 
     `combine` gets and returns `payload`. `negative` says whether to check negative values too, and `name` is
-    the argument that gave the function, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If `combine` is not commutative or associative, or has no such identity.
+    the argument that gave the function, for messages. An ArgumentError is raised if `combine` is not
+    commutative or associative, or has no such identity.
     """
     triples = random_triples(payload, negative=negative)
     join = check_order(name, combine, triples)
@@ -73,13 +69,7 @@ def random_triples(payload: Payload, *, negative: bool = True) -> list[tuple[Any
 def check_order(
     name: str, combine: Callable[[Any, Any], Any], triples: Sequence[tuple[Any, Any, Any]]
 ) -> Callable[[Any, Any], Any]:
-    """Return `combine` with errors that name its arguments, after checks of its algebra on random triples.
-
-    Raises
-    ------
-    ArgumentError
-        If `combine` is not commutative or associative.
-    """
+    """Return `combine` with errors that name its arguments, after checks of its algebra on the triples."""
 
     def join(x: Any, y: Any) -> Any:
         try:

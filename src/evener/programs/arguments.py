@@ -56,13 +56,7 @@ def fixed_iterations(max_iter: Any) -> Condition:
 
 
 def relative_change(tol: Any, max_iter: Any) -> Condition:
-    """Return the condition of a run that ends if all changes sum to less than `tol` times all values.
-
-    Raises
-    ------
-    ArgumentError
-        If `tol` is not a finite number above 0, or `max_iter` is not an integer of at least 0.
-    """
+    """Return the condition of a run that ends if all changes sum to less than `tol` times all values."""
     if not is_number(tol) or not 0 < tol < math.inf:
         msg = f"tol=: expected a finite number above 0, found {tol!r}"
         raise ArgumentError(msg)
@@ -88,11 +82,6 @@ def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Cond
     """Return the condition that the arguments of `evener.gimv` or `evener.vertex_program` give.
 
     `until` may be a function if `functions`.
-
-    Raises
-    ------
-    ArgumentError
-        If the arguments are not as documented.
     """
     limit = _limit(max_iter)
     if until is None:
@@ -119,10 +108,7 @@ def vertex_values(
 ) -> NDArray[Any]:
     """Return a number, or an array of a number for each vertex, as an array; integers are below 2^63.
 
-    Raises
-    ------
-    ArgumentError
-        For an array of another shape or type. The argument `name` gave it.
+    The argument `name` gave it.
     """
     try:
         values = np.asarray(given)
@@ -145,13 +131,7 @@ def vertex_values(
 
 
 def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]:
-    """Return the first value of each vertex: float32, float64 or int64.
-
-    Raises
-    ------
-    ArgumentError
-        For an array of another shape or type, or with NaN.
-    """
+    """Return the first value of each vertex, which is not NaN: float32, float64 or int64."""
     expected = "integers, float32 or float64"
     values = vertex_values(v0, graph, name, expected)
     if values.dtype == np.float16:

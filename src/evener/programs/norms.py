@@ -49,10 +49,7 @@ def equal_sum(pg: PartitionedGraph, _: PartitionedArray) -> NDArray[np.float64]:
 def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  # noqa: FBT001 - an argument
     """Return whether a power iteration multiplies by the weights of the edges; by default, if there are any.
 
-    Raises
-    ------
-    ArgumentError
-        As `weights_used`. If the largest weight is too small or too large for products.
+    An ArgumentError is raised if the largest weight is too small or too large for products.
     """
     used, heaviest = weights_used(graph, weights, algorithm), graph.weight_range[1]
     if used and heaviest != 0 and not _SMALLEST <= heaviest <= _LARGEST:
@@ -67,10 +64,7 @@ def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  #
 def vanishes(run: Run, name: str, *, weighted: bool) -> bool:
     """Return whether the matrix of a power iteration is zero: no edge, or no weight above 0.
 
-    Raises
-    ------
-    ArgumentError
-        If all values are 0, and the matrix is not zero.
+    An ArgumentError is raised if all values are 0, and the matrix is not zero.
     """
     graph = run.pg.graph
     if graph.m == 0 or (weighted and graph.weight_range[1] == 0):

@@ -198,12 +198,8 @@ def read_operator(
 
     It has `own` parameters, and further parameters with names in `extra`. A built-in function such as ``min``
     or a function of ``operator`` takes two values. LLVM may `reorder` the arithmetic of an associative
-    function.
-
-    Raises
-    ------
-    ArgumentError
-        For another kind of object, other parameters, or code that is not a pure function of numbers.
+    function. An ArgumentError is raised for other objects or parameters, or if the code is not a pure
+    function of numbers.
     """
     given = python_function(given)
     if isinstance(given, BuiltinFunctionType | np.ufunc):

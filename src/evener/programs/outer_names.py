@@ -83,11 +83,7 @@ def replace_reads(code: CodeType, reads: Mapping[str, list[Read]]) -> CodeType:
     """Return code that reads new free variables in the place of the reads, which prepare no calls.
 
     Python cannot run code with new free variables, because no instruction copies them. Numba can compile it.
-
-    Raises
-    ------
-    ValueError
-        If the code has too many variables for instructions of two bytes.
+    A ValueError is raised if the code has too many variables for instructions of two bytes.
     """
     # A cell variable that is a parameter has one place.
     places = len({*code.co_varnames, *code.co_cellvars}) + len(code.co_freevars)

@@ -140,10 +140,7 @@ class Payload:
 def state_class(names: tuple[str, ...], argument: str = "state=") -> Any:
     """Return the named tuple of fields; `argument` gave their names, for messages.
 
-    Raises
-    ------
-    ArgumentError
-        If a name is not an identifier, or is given twice. If a name is "vertex", the column of ids in tables.
+    A name is an identifier other than "vertex", the column of ids in tables, and is given once.
     """
     if "vertex" in names:
         msg = f"{argument}: expected names of fields, found 'vertex', the column of ids in tables; rename it"

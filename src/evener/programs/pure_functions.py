@@ -60,12 +60,7 @@ def pure_function(name: str, function: FunctionType, *, arguments: bool) -> Pure
     """Return a checked copy of a function that the argument `name` gave.
 
     With `arguments`, outer numbers are arguments instead of constants. Those of other functions that the
-    function calls are constants.
-
-    Raises
-    ------
-    ArgumentError
-        If the function, or a function that it calls, is recursive or not pure.
+    function calls are constants. An ArgumentError is raised if one of the functions is recursive or not pure.
     """
     return _Check(name, function, ()).result(arguments=arguments)
 

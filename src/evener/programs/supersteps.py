@@ -75,25 +75,15 @@ class Run(NamedTuple):
 
 
 class Supersteps:
-    """The arrays of a run, and its supersteps.
+    """The arrays of a run, and its supersteps, by the kernel of `step_kernel`.
 
-    Parameters
-    ----------
-    engine, pg, kernel, shape
-        The kernel is as `step_kernel` returns it.
-    first : dict of str to ndarray
-        The first values of the fields.
-    identity : number or tuple of numbers
-        The message of a vertex without messages.
-    along : tuple of {"out", "in", "both"}
-        The directions of messages in the first superstep, the second, and so on, in turn.
-    keeps_messages : bool
-        Whether all messages of a vertex are needed at once, to find the most frequent one.
-    all_work : bool
-        Whether all vertices work in each superstep, active or not, until the condition is met. The graph then
-        needs only the edges that bring messages.
-    columns : tuple of list of ColumnBlocks or None
-        The column blocks of each partition's in-edges, and of its out-edges.
+    `first` has the first values of the fields, and `identity` is the message of a vertex without messages.
+    `along` has the directions of messages in the first superstep, the second, and so on, in turn. If
+    `keeps_messages`, all messages of a vertex are needed at once, to find the most frequent one. `columns`
+    has the column blocks of each partition's in-edges, and of its out-edges.
+
+    If `all_work`, all vertices work in each superstep, active or not, until the condition is met. The graph
+    then needs only the edges that bring messages.
     """
 
     def __init__(

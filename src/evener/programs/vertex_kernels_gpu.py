@@ -95,10 +95,7 @@ class GpuArrays:
 class Step:
     """A function of a GPU that does the work of `step` in `evener.programs.vertex_kernels_cpu`.
 
-    Attributes
-    ----------
-    files : tuple of LinkedFile
-        The files of all kernels.
+    `files` has the files of all kernels.
     """
 
     files: tuple[LinkedFile, ...]

@@ -59,15 +59,10 @@ class Signature(NamedTuple):
 
 
 def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserKernel:
-    """Return the kernel of the map stage.
+    """Return the kernel of the map stage; raise an error unless the function returns a pair or None.
 
     `weight` and `value` are ``np.float64`` or ``np.int64``, for the weights of edges and the values of
     vertices. `weight` is None if edges have no weights.
-
-    Raises
-    ------
-    ArgumentError
-        If the function cannot be compiled, or returns neither a pair of a key and a payload nor None.
     """
     variant, wide = f"map {weight} {value}", weight or np.int64
     payload = Payload.of_text(checked(lambda: _mapped_payload(function, wide, value), [function], variant))
@@ -108,12 +103,8 @@ def _make_messages(combine2: Any, *, signature: Signature, weighted: bool) -> An
 def combine_kernel(function: Operator, payload: Payload, *, is_checked: bool = False) -> UserKernel:
     """Return the kernel that joins payloads two at a time.
 
-    `is_checked` says whether the algebra and the types of the function have been checked.
-
-    Raises
-    ------
-    ArgumentError
-        If the function cannot be compiled, returns another payload, or is not associative and commutative.
+    An ArgumentError is raised if the function returns another payload, or is not associative and commutative.
+    `is_checked` says whether both have been checked.
     """
     variant = f"combine {payload}"
     if not is_checked:
@@ -126,13 +117,7 @@ def combine_kernel(function: Operator, payload: Payload, *, is_checked: bool = F
 
 
 def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
-    """Return the kernel that gives all values of a key to a function of (key, values).
-
-    Raises
-    ------
-    ArgumentError
-        If the function cannot be compiled, or does not return a payload.
-    """
+    """Return the kernel that gives all values of a key to a function of (key, values)."""
     variant = f"reduce {payload}"
     result = Payload.of_text(checked(lambda: _reduced_payload(function, payload), [function], variant))
     kernel = user_kernel(make_reduce, [function], [()], values=payload, result=result)

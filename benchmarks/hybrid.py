@@ -33,6 +33,7 @@ from cpu_rivals import WEIGHTS, draw_sources
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model, plan_and_place
+from evener.spec.arguments import parse_placement
 from evener.spec.registry import find
 
 ITERATIONS = 8
@@ -112,8 +113,7 @@ class _Bench:
         spec = find(task)
 
         def place():
-            how = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": memory}
-            return plan_and_place(self.graph, spec, directions=spec.directions, **how)
+            return plan_and_place(self.graph, spec, parse_placement(spec, gpu_memory=memory))[0]
 
         return self._rows(place, fits, [task], automatic=True)
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import harness
 from evener.elements.hardware import GpuFacts
 from evener.partition.sizes import ElementShare, PartitionSizes
-from evener.planning.cost_model import Coefficients, CostModel
+from evener.planning.cost_model import CostModel
 from evener.planning.observations import Observation, ObservedElement
-from evener.planning.prior import cpu_prior, gpu_prior, supersteps_of
+from evener.planning.prior import Coefficients, cpu_prior, gpu_prior, supersteps_of
 from evener.spec.registry import find
 
 SWEEPS = Path(__file__).parent.parent / "tests" / "planning" / "sweeps"

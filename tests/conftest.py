@@ -111,7 +111,7 @@ def apart_elements():
     from support.fake_elements import parse_apart
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("evener.partition.build"), "parse_elements", parse_apart)
+        patch.setattr(import_module("evener.partition.placement"), "parse_elements", parse_apart)
         yield
 
 

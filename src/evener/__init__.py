@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from evener.programs.mapreduce.mapreduce import mapreduce
     from evener.programs.vertex_program import VertexProgram, vertex_program
     from evener.results.result import Result
+    from evener.spec.answer import Claim
     from evener.spec.comparison import PolicyComparison, compare_policies
     from evener.spec.plan import plan
-    from evener.spec.verification import Claim
     from evener.spec.verify import verify
     from evener.system.launch import launch
 
@@ -102,7 +102,7 @@ __all__ += _ALGORITHMS
 _HOMES = {
     "ArgumentError": "errors",
     "Checkpoint": "engine.checkpoints.request",
-    "Claim": "spec.verification",
+    "Claim": "spec.answer",
     "ConvergenceWarning": "errors",
     "Engine": "engine.engine",
     "DeviceError": "errors",

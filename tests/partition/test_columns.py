@@ -193,7 +193,7 @@ def test_personalized_ranks():
 @pytest.mark.usefixtures("tables")
 def test_an_element_with_separate_memory(monkeypatch):
     """The host accesses the memory only by copies, which `ApartElement` checks."""
-    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", parse_apart)
+    monkeypatch.setattr(import_module("evener.partition.placement"), "parse_elements", parse_apart)
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
     assert isinstance(pg.elements[0], ApartElement)

@@ -17,7 +17,7 @@ from evener.partition.footprint import bytes_excluding_edges, tiers_of
 from evener.partition.sizes import Degrees
 from support.fake_gpu import FakeGpu, SizedGpu
 
-PLACEMENT = import_module("evener.partition.placement")
+PLACEMENT = import_module("evener.partition.transfer")
 
 
 @pytest.mark.parametrize(

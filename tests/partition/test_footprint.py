@@ -84,7 +84,7 @@ def test_windows_for_other_ranks():
 
 def test_room_for_runs_on_one_partition_is_reserved_from_the_next(monkeypatch):
     """Only partitions in the same memory reserve room from each other."""
-    home = import_module("evener.partition.placement")
+    home = import_module("evener.partition.transfer")
     asked = []
     monkeypatch.setattr(home, "run_bytes", lambda partition, _: 10 ** (1 + partition.index))
     monkeypatch.setattr(home, "tiers_of", lambda *_, promised, **__: asked.append(promised) or (0.0, 0))
@@ -92,7 +92,8 @@ def test_room_for_runs_on_one_partition_is_reserved_from_the_next(monkeypatch):
     for one, memory in zip(elements, "abaa", strict=True):
         monkeypatch.setattr(type(one), "memory", property(lambda e: e.where), raising=False)
         one.where = memory
-    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", lambda *_, **__: elements)
+    placement = import_module("evener.partition.placement")
+    monkeypatch.setattr(placement, "parse_elements", lambda *_, **__: elements)
     monkeypatch.setattr(home, "upload_partition", lambda built, *_: built)
     monkeypatch.setattr(home, "upload_route", lambda route, _: route)
     ev.partition(ev.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0]), [""] * 4)

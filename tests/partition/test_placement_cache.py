@@ -14,6 +14,7 @@ import evener as ev
 from evener import elements
 from evener.partition import placement_cache
 from evener.partition.partition import Partition
+from evener.partition.placement import Placement
 from evener.system import memory
 from evener.testing.ranks import run_ranks
 from support.fake_gpu import FakeGpu
@@ -39,8 +40,7 @@ def gpus(monkeypatch):
             FakeGpu(n, i, gpu_memory) if n.startswith("cuda") else real(n, 1) for i, n in enumerate(names)
         ]
 
-    for name in ("evener.spec.arguments", "evener.partition.build"):
-        monkeypatch.setattr(import_module(name), "parse_elements", lambda on, **given: parse(on, **given))
+    monkeypatch.setattr(import_module("evener.partition.placement"), "parse_elements", parse)
 
 
 def partitions(result):
@@ -99,9 +99,9 @@ def test_a_kept_placement_does_not_keep_its_graph_alive():
 
 def test_the_old_placement_is_freed_before_the_new_one_is_built(graph, monkeypatch):
     arguments = import_module("evener.spec.arguments")
-    build, kept = arguments.partition, []
+    build, kept = arguments.place_graph, []
     monkeypatch.setattr(
-        arguments, "partition", lambda *a, **k: kept.append(graph in placement_cache._kept) or build(*a, **k)
+        arguments, "place_graph", lambda *a: kept.append(graph in placement_cache._kept) or build(*a)
     )
     ev.bfs(graph, source=0, on=TWO)
     ev.bfs(graph, source=0, on="cpu:1")
@@ -119,7 +119,7 @@ def test_a_shortage_of_memory_frees_the_placement(graph):
 def test_a_placement_is_not_kept_if_it_would_leave_little_memory(graph, monkeypatch):
     pg = ev.partition(graph, TWO)
     monkeypatch.setattr(memory, "available", lambda: pg.statistics.nbytes - 1)
-    placement_cache.keep(pg, ())
+    placement_cache.keep(pg, Placement(), ("bfs", 1.0))
     assert graph not in placement_cache._kept
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evener.planning.cost_model import Coefficients, CostModel, Fitted
+from evener.planning.cost_model import CostModel, Fitted
+from evener.planning.prior import Coefficients
 
 # Relative margin of CPU times in these models. GPU times have no margin.
 CPU_MARGIN = 0.15

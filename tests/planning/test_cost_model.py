@@ -7,9 +7,9 @@ import pytest
 
 from evener.elements.hardware import GpuFacts
 from evener.partition.sizes import ElementShare, PartitionSizes
-from evener.planning.cost_model import Coefficients, CostModel, Fitted, fit, work_of
+from evener.planning.cost_model import CostModel, Fitted, fit, work_of
 from evener.planning.observations import Observation, ObservedElement
-from evener.planning.prior import Prior, cpu_prior, gpu_prior
+from evener.planning.prior import Coefficients, Prior, cpu_prior, gpu_prior
 from evener.spec import registry
 
 PRIOR = Prior("cpu", Coefficients(2e-9, 1e-10, 1e-8, 1e-10, 1e-4), 0.15)

@@ -223,7 +223,9 @@ def test_the_table_of_a_plan_and_the_origin_of_its_prediction():
     parts = (ElementPrediction("cpu", 0.5, 0.25), ElementPrediction("cuda:0", 2.0, 0.0))
     prediction = Prediction(parts, 2.0, 1.5, 2.5, runs=3)
     placement = ("cpu", "cuda:0"), "low", 0.125, shares, (1024, 2048)
-    lines = render.planned(Plan("bfs", "a run", 1.0, *placement, prediction, {}, {})).splitlines()
+    lines = render.planned(
+        Plan("bfs", "a run", 1.0, *placement, prediction, {}, {}, cost_model([]))
+    ).splitlines()
     assert re.split(" {2,}", lines[3]) == [
         "cpu",
         "1,000",
@@ -247,7 +249,7 @@ def test_the_table_of_a_plan_and_the_origin_of_its_prediction():
         "-",
     ]
     assert lines[7] == "Predicted: 2 s for a run (1.5 s to 2.5 s), from 3 runs on this machine"
-    several = render.planned(Plan("bfs", "a run", 4.0, *placement, prediction, {}, {}))
+    several = render.planned(Plan("bfs", "a run", 4.0, *placement, prediction, {}, {}, cost_model([])))
     assert "Predicted: 2 s for 4 times a run (" in several
 
 

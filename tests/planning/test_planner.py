@@ -91,8 +91,9 @@ def test_a_run_is_compared_with_its_plan(graph):
     ids=str,
 )
 def test_open_choices_are_planned(graph, asked, planned):
-    pg = ev.wcc(graph, **asked).partitioned
-    assert (pg.plan is not None) == planned
+    result = ev.wcc(graph, **asked)
+    pg = result.partitioned
+    assert (result.prediction is not None) == planned
     assert ",".join(element.name.partition("#")[0] for element in pg.elements) == asked["on"]
     assert pg.policy == asked.get("policy", pg.policy)
     if isinstance(asked.get("alpha"), float):
@@ -157,7 +158,7 @@ def test_a_plan_runs_no_kernels_and_builds_no_partition(monkeypatch):
     """A plan needs less than a second."""
     graph = ev.read("rmat:14")
     graph.out_degree()
-    monkeypatch.setattr(home, "partition", lambda *_, **__: pytest.fail("placed"))
+    monkeypatch.setattr(home, "place_graph", lambda *_, **__: pytest.fail("placed"))
     monkeypatch.setattr(FakeGpu, "kernel", lambda *_: pytest.fail("a kernel was requested"))
     monkeypatch.setattr(elements.CpuElement, "kernel", lambda *_: pytest.fail("a kernel was requested"))
     began = time.perf_counter()

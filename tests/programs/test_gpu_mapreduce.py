@@ -22,7 +22,7 @@ from support.fake_elements import PeerElement
 from support.mapreduce_cases import SKEWED, check_combined, check_reduced, join, pair, pairs_of, spread
 from support.python_functions import uncompiled
 
-build = import_module("evener.partition.build")
+placement = import_module("evener.partition.placement")
 
 
 def plain(function):
@@ -149,7 +149,7 @@ def placed(monkeypatch):
     monkeypatch.setattr(worker_gpu, "addresses", views)
     monkeypatch.setattr(reducer_gpu, "addresses", views)
     monkeypatch.setattr(worker_gpu, "_MIN_CHUNK", 1)
-    monkeypatch.setattr(build, "parse_elements", elements_of)
+    monkeypatch.setattr(placement, "parse_elements", elements_of)
     return place
 
 

@@ -13,7 +13,7 @@ from evener.programs.mapreduce import gimv_gpu
 from support.fake_elements import PeerElement
 from support.python_functions import uncompiled
 
-build, gimv = import_module("evener.partition.build"), import_module("evener.programs.gimv")
+placement, gimv = import_module("evener.partition.placement"), import_module("evener.programs.gimv")
 
 
 class Kernels:
@@ -132,7 +132,7 @@ def test_stages(graph, case, dtype, gpus, monkeypatch):
     expected = reference(graph, *functions, operators["v0"], 2)
     monkeypatch.setattr(gimv, "check_operators", lambda *_, **__: None)  # it would compile the operators
     elements = [StagesGpu(f"cuda:{i}", i) for i in range(gpus)]
-    monkeypatch.setattr(build, "parse_elements", lambda *_, **__: elements)
+    monkeypatch.setattr(placement, "parse_elements", lambda *_, **__: elements)
     pg = ev.partition(graph, [element.name for element in elements], directions="out")
     for element in elements:
         element.kind = "cuda"

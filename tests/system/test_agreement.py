@@ -29,6 +29,7 @@ from evener.graph import checksums
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.read import READ_OPTIONS, read_graph
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement import Placement
 from evener.programs.mapreduce.rows import Rows
 from evener.results.rows import ResultRows
 from evener.results.views import ResultViews
@@ -108,10 +109,7 @@ def operations(s):
             {
                 "graph": s.placed,
                 "spec": find("wcc"),
-                "on": None,
-                "policy": "auto",
-                "alpha": None,
-                "gpu_memory": None,
+                "placement": Placement(),
             },
         ),
         "read_graph": (read_graph, {"path": "grid:2x3", "directions": "both"}),

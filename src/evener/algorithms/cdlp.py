@@ -16,6 +16,7 @@ from evener.programs.arguments import fixed_iterations
 from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
+from evener.spec.arguments import parse_placement
 from evener.spec.verification import count_parameter, fail, first_true, vertex_numbers
 from evener.system.agreement import collective
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["SPEC", "cdlp", "check"]
 
@@ -96,8 +97,9 @@ def cdlp(
     [0, 0, 0, 2, 2, 2]
     """
     run = run_program(
-        graph, _program, SPEC, condition=fixed_iterations(max_iter), on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        graph, _program, SPEC, condition=fixed_iterations(max_iter),
+        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
     def labels() -> NDArray[np.int64]:

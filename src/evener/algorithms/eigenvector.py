@@ -20,7 +20,7 @@ from evener.programs.dominance import allowed_error, check_entries, check_larges
 from evener.programs.norms import equal_length, factors_used, unit_length, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import graph_of, opened, weights_used
+from evener.spec.arguments import graph_of, opened, parse_placement, weights_used
 from evener.spec.verification import column, fail, first_true
 from evener.system.agreement import collective
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["SPEC", "check", "eigenvector"]
 
@@ -121,8 +121,9 @@ def eigenvector(
     source = graph_of(given, "eigenvector")
     weighted = factors_used(source, weights, "eigenvector centrality")
     run = run_program(
-        given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
-        alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        given, _program(source.n, weighted=weighted), SPEC, condition=condition,
+        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     norm = equal_length if vanishes(run, "eigenvector", weighted=weighted) else unit_length
     columns = {"centrality": lambda: norm(run.pg, run.fields["value"])}

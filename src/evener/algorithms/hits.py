@@ -19,7 +19,7 @@ from evener.programs.dominance import allowed_error, check_entries, check_larges
 from evener.programs.norms import equal_sum, factors_used, unit_sum, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import graph_of, opened, weights_used
+from evener.spec.arguments import graph_of, opened, parse_placement, weights_used
 from evener.spec.verification import column, fail, first_true
 from evener.system.agreement import collective
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["SPEC", "check", "hits"]
 
@@ -118,8 +118,9 @@ def hits(
     source = graph_of(given, "hits")
     weighted = factors_used(source, weights, "HITS")
     run = run_program(
-        given, _program(source.n, weighted=weighted), SPEC, condition=condition, on=on, policy=policy,
-        alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        given, _program(source.n, weighted=weighted), SPEC, condition=condition,
+        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     norm = equal_sum if vanishes(run, "hits", weighted=weighted) else unit_sum
     columns = {name: (lambda name=name: norm(run.pg, run.fields[name])) for name in run.fields}

@@ -18,6 +18,7 @@ from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
+from evener.spec.arguments import parse_placement
 from evener.spec.verification import column, count_parameter, fail, first_true
 from evener.system.agreement import collective
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["SPEC", "check", "k_core"]
 
@@ -101,8 +102,9 @@ def k_core(
 
     # A vertex leaves at most once.
     run = run_program(
-        graph, program, SPEC, condition=stop_condition(None, 1 << 32), on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        graph, program, SPEC, condition=stop_condition(None, 1 << 32),
+        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: run.pg.gather(run.fields["member"])}
     return result_of(run, "k_core", SPEC.columns, columns, {"k": int(k)})

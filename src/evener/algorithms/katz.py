@@ -20,7 +20,7 @@ from evener.programs.dominance import check_entries
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import ensure_placed, graph_of, opened, weights_used
+from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement, weights_used
 from evener.spec.strength import placed_strength
 from evener.spec.verification import column, fail, finite_number, first_true, required_parameter
 from evener.system.agreement import collective
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["SPEC", "check", "katz"]
 
@@ -138,10 +138,11 @@ def katz(
     )
     given = opened(graph, SPEC)
     weighted = weights_used(graph_of(given, "katz"), weights, "Katz centrality")
-    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, parse_placement(SPEC, on, policy, alpha, gpu_memory))
     factor = 1 / (1 + _largest_sum(pg, weighted=weighted)) if attenuation is None else float(attenuation)
     program = _program(factor, float(tol), weighted=weighted)
     run = run_program(pg, program, SPEC, condition=condition, progress=progress, checkpoint=checkpoint)
+    run = run._replace(plan=plan)
     columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
     return result_of(
         run, "katz", SPEC.columns, columns,

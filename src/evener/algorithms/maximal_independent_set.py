@@ -18,6 +18,7 @@ from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
+from evener.spec.arguments import parse_placement
 from evener.spec.verification import column, fail, first_true
 from evener.system.agreement import collective
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["SPEC", "check", "maximal_independent_set"]
 
@@ -102,8 +103,9 @@ def maximal_independent_set(
 
     # A vertex decides at most once.
     run = run_program(
-        graph, program, SPEC, condition=stop_condition(None, 1 << 32), on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        graph, program, SPEC, condition=stop_condition(None, 1 << 32),
+        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: (run.pg.gather(run.fields["status"]) == _MEMBER).astype(np.int64)}
     return result_of(run, "maximal_independent_set", SPEC.columns, columns, {"seed": seed})

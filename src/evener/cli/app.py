@@ -36,7 +36,7 @@ from evener.system.world import current_world
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["app"]
 

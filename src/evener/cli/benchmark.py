@@ -11,6 +11,7 @@ from evener.cli import runs
 from evener.cli.options import with_vertices
 from evener.cli.run_output import timed_json
 from evener.errors import ArgumentError
+from evener.spec.arguments import ensure_placed, parse_placement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,28 +47,21 @@ def repeat(
         Whether each run has another source.
     """
     job.stage("partitioning")
-    partitioned = _place(given_graph, spec, place)
+    partitioned, plan = ensure_placed(given_graph, spec, parse_placement(spec, **place))
     graph = partitioned.graph
     given = with_vertices(spec, graph, arguments)
     each = _arguments_of_runs(spec, graph, given, repeats)
     timed = []
     for number, own in enumerate([each[0], *each]):
         result = runs.compute(job, spec, partitioned, own)
+        if plan is not None:
+            result.prediction = plan.predict(partitioned, result.passes)
         runs.check_answer(job, result)
         if number:
             timed.append(timed_json(name, result, verified=True))
         del result  # the next run reuses its arrays
     median = sorted(timed, key=itemgetter("seconds"))[(repeats - 1) // 2]
     return {**median, "runs": [run for one in timed for run in one["runs"]]}, each[0].keys() != given.keys()
-
-
-def _place(
-    graph: Graph | PartitionedGraph, spec: AlgorithmSpec, place: Mapping[str, Any]
-) -> PartitionedGraph:
-    from evener.spec.arguments import ensure_placed
-
-    arguments: Any = {"on": None, "policy": "auto", "alpha": None, "gpu_memory": None, **place}
-    return ensure_placed(graph, spec, **arguments)
 
 
 def _arguments_of_runs(

@@ -26,7 +26,7 @@ def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any
     if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
         note(f"--policy is ignored: {elements[0]} is the only element")
     policy = arguments.get("policy")
-    if arguments.get("alpha") is not None and policy not in (None, "auto"):
+    if arguments.get("alpha") not in (None, "auto") and policy not in (None, "auto"):
         rule = find_policy(policy)
         if rule.even:
             note(f"--alpha is ignored: {policy} gives equal parts to all elements")

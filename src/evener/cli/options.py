@@ -266,9 +266,9 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _share(alpha: str) -> float | None:
+def _share(alpha: str) -> float | str:
     if alpha == "auto":
-        return None
+        return alpha
     try:
         share = float(alpha)
     except ValueError:

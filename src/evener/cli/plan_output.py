@@ -33,7 +33,8 @@ def show_plan(summary: str, plan: Plan, *, exact: bool, named: bool, as_json: bo
     as_json : bool
     """
     if as_json:
-        say(render.as_json({**asdict(plan), "exact": exact}))
+        content = {name: value for name, value in asdict(plan).items() if name != "model"}
+        say(render.as_json({**content, "exact": exact}))
         return
     say(summary)
     say()

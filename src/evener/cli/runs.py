@@ -78,11 +78,9 @@ def with_elements(place: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a placement with elements instead of names, to find errors before reading."""
     if "on" not in place:
         return dict(place)
-    from evener.elements import parse_elements
-    from evener.system.memory import parse_bytes
+    from evener.partition.placement import Placement
 
-    limit = parse_bytes(place["gpu_memory"], "gpu_memory") if "gpu_memory" in place else None
-    return {**place, "on": parse_elements(place["on"], gpu_memory=limit)}
+    return {**place, "on": Placement.parse(**place).elements()}
 
 
 def checkpoint_arguments(

@@ -1,4 +1,4 @@
-"""Loops in Python functions, which may run without end once they are compiled."""
+"""Python functions with all that they use, and loops in them, which may run without end once compiled."""
 
 from __future__ import annotations
 
@@ -9,23 +9,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["has_loop"]
+__all__ = ["has_loop", "parts_of"]
 
 
-def has_loop(function: Any) -> bool:
-    """Return whether a Python function, or a function that it calls by name, has a loop.
+def parts_of(function: Any) -> Iterator[Any]:
+    """Yield the codes of a Python function and of functions that it names, and other values that they name.
 
-    The functions are not recursive. Functions that are not written in Python have no loop.
+    The functions are not recursive. Functions that are not written in Python yield themselves.
     """
     function = getattr(function, "py_func", function)  # a function that Numba compiles
     if not isinstance(function, FunctionType):
-        return False
+        yield function
+        return
     codes = list(_codes(function.__code__))
-    if any("BACKWARD" in step.opname for code in codes for step in dis.get_instructions(code)):
-        return True
-    called = [function.__globals__.get(name) for code in codes for name in code.co_names]
-    called += [cell.cell_contents for cell in function.__closure__ or ()]
-    return any(map(has_loop, called))
+    yield from codes
+    named = [function.__globals__.get(name) for code in codes for name in code.co_names]
+    for value in (*named, *(cell.cell_contents for cell in function.__closure__ or ())):
+        yield from parts_of(value)
+
+
+def has_loop(function: Any) -> bool:
+    """Return whether a Python function, or a function that it calls by name, has a loop."""
+    codes = (part for part in parts_of(function) if isinstance(part, CodeType))
+    return any("BACKWARD" in step.opname for code in codes for step in dis.get_instructions(code))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -6,7 +6,6 @@ import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
-from evener.elements import Element, parse_elements
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, graph_remedy, type_name
 from evener.graph.graph import Graph
@@ -22,13 +21,14 @@ from evener.partition.host_bytes import bytes_needed, edge_bytes, share_on_host
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
-from evener.partition.placement import check_row_lengths, place_partitions
+from evener.partition.placement import Placement
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, most_edges
 from evener.partition.shared_gpus import note_shared_gpus
+from evener.partition.transfer import check_row_lengths, transfer_partitions
 from evener.system.agreement import collective, on_all_ranks
-from evener.system.memory import parse_bytes, require, return_freed, translate_errors
+from evener.system.memory import require, return_freed, translate_errors
 from evener.system.notebook import stage
 from evener.system.world import current_world
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.distributed.numbers import DistributedNumbers
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
         list[Partition], list[Route], Numbering | DistributedNumbering, list[NDArray[np.float64]] | None
     ]
 
-__all__ = ["partition"]
+__all__ = ["partition", "place_graph"]
 
 
 @collective()
@@ -146,22 +147,29 @@ def partition(
     >>> [(p.vertices, p.mirrors) for p in pg.statistics.partitions]
     [(1, 3), (3, 1)]
     """
-    _check_arguments(graph, directions, policy, reading)
+    _check_arguments(graph, policy, reading)
     seed = check_seed(seed)
+    placement = on_all_ranks(
+        current_world(), lambda: Placement.parse(on, policy, alpha, gpu_memory, directions)
+    )
     if not isinstance(graph, Graph):
         graph = read_graph(graph, directions, **reading)
-    world = current_world()
+    return place_graph(graph, placement, seed=seed)
 
-    def own_elements() -> list[Element]:
-        limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
-        return parse_elements(on, gpu_memory=limit)
 
-    elements = on_all_ranks(world, own_elements)
+@translate_errors("placing a graph")
+def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> PartitionedGraph:
+    """Place a graph on processing elements; the policy is not open.
+
+    This is a collective operation; all ranks must call it. The errors are those of `partition`.
+    """
+    world, policy, directions = current_world(), placement.policy, placement.directions
+    elements = on_all_ranks(world, placement.elements)
     note_shared_gpus(elements, world)
     if any(element.kind != "cpu" for element in elements):
         forget_kept_on_gpus()
     weights, on_cpu, ranks, rooms = all_elements(elements, world)
-    shares = edge_shares(weights, alpha, on_cpu=on_cpu, policy=policy)
+    shares = edge_shares(weights, placement.alpha, on_cpu=on_cpu, policy=policy)
     first = ranks.index(world.rank)
     own_shares = shares[first : first + len(elements)]
     on_all_ranks(world, lambda: _require_memory(graph, directions, elements, own_shares))
@@ -198,16 +206,13 @@ def partition(
     )
 
 
-def _check_arguments(graph: Any, directions: str, policy: str, reading: Mapping[str, Any]) -> None:
+def _check_arguments(graph: Any, policy: str, reading: Mapping[str, Any]) -> None:
     """Raise ArgumentError or TypeError for an argument that has a wrong type, name or value."""
     if isinstance(graph, PartitionedGraph):
         msg = "partition: expected a Graph, found a PartitionedGraph; pass it to algorithms directly"
         raise ArgumentError(msg)
     if not isinstance(graph, Graph | str | os.PathLike):
         msg = f"partition: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
-        raise ArgumentError(msg)
-    if directions not in ("both", "out", "in"):
-        msg = f'directions=: expected "both", "out" or "in", found {directions!r}'
         raise ArgumentError(msg)
     check_policy(policy)
     if unknown := next((name for name in reading if name not in READ_OPTIONS), None):
@@ -278,7 +283,7 @@ def _build_own(
     strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
     del owned
     both = directions == "both"
-    partitions, routes = place_partitions(
+    partitions, routes = transfer_partitions(
         elements, numbering, built.pop, {}, prefixes=both, world=graph.world, ranks=ranks
     )
     return partitions, routes, numbering, strength
@@ -304,4 +309,6 @@ def build_partitions(
     # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
     on_gpus = build_parts(numbering, graph, out_degree, directions, elements) if world.size == 1 else {}
     prefixes = directions == "both"
-    return place_partitions(elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks)
+    return transfer_partitions(
+        elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks
+    )

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evener.elements import parse_elements
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.graph.arrays import read_only
 from evener.graph.checks import check_path, type_name
@@ -41,10 +40,11 @@ from evener.partition.partition import (
     work_blocks,
 )
 from evener.partition.partitioned import PartitionedGraph
-from evener.partition.placement import place_partitions
+from evener.partition.placement import Placement
+from evener.partition.transfer import transfer_partitions
 from evener.partition.upload import edges_on_host
 from evener.system.files import atomic_write_folder
-from evener.system.memory import parse_bytes, require, translate_errors
+from evener.system.memory import require, translate_errors
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -204,9 +204,9 @@ def read_partitioned(
 
         folder.validate(folder_path, check)
     count = len(stored)
-    limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     try:
-        elements = parse_elements(facts["elements"] if on is None else on, gpu_memory=limit)
+        placement = Placement.parse(facts["elements"] if on is None else on, gpu_memory=gpu_memory)
+        elements = placement.elements()
     except ArgumentError as error:
         if on is not None:
             raise
@@ -225,7 +225,7 @@ def read_partitioned(
         return _partition(p, stored[p], graph, mapped=elements[p].kind == "cpu")
 
     world = current_world()
-    placed = place_partitions(
+    placed = transfer_partitions(
         elements, numbering, build, {},
         prefixes=directions == "both", world=world, ranks=[world.rank] * count,
     )  # fmt: skip

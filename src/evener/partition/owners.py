@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["edge_shares", "owners"]
+__all__ = ["check_alpha", "edge_shares", "owners"]
+
+
+def check_alpha(alpha: float | None) -> None:
+    """Raise ArgumentError unless `alpha` is None or a share from 0 to 1."""
+    if alpha is not None and (not is_number(alpha) or not 0 <= alpha <= 1):
+        msg = f"alpha=: expected a share of the edges on the CPU side from 0 to 1, found {alpha!r}"
+        raise ArgumentError(msg)
 
 
 def edge_shares(
@@ -48,9 +55,6 @@ def edge_shares(
         The shares sum to 1.
     """
     weight = np.asarray(weights, dtype=np.float64)
-    if alpha is not None and (not is_number(alpha) or not 0 <= alpha <= 1):
-        msg = f"alpha=: expected a share of the edges on the CPU side from 0 to 1, found {alpha!r}"
-        raise ArgumentError(msg)
     if policy is not None and find_policy(policy).even:
         return np.full(len(weight), 1 / len(weight))
     if alpha is None:

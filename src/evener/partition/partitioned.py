@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.partition import Numbering, Partition
     from evener.partition.route import Route
-    from evener.planning.cost_model import CostModel
-    from evener.planning.plan import Plan
     from evener.system.world import World
 
 __all__ = ["PartitionedGraph"]
@@ -59,10 +57,6 @@ class PartitionedGraph:
         "out", "in" or "both": the stored edges; for an undirected graph, the edges that algorithms follow.
     strength : list of ndarray of float64, or None
         Sum of the weights of the out-edges of each partition's owned vertices, if the graph is in parts.
-    plan : Plan or None
-        The plan that chose this placement.
-    cost_model : CostModel or None
-        The model behind the plan. It also predicts runs on the actual partitions.
     """
 
     def __init__(
@@ -85,8 +79,6 @@ class PartitionedGraph:
         self.policy = policy
         self.directions = directions
         self.routes = routes
-        self.plan: Plan | None = None
-        self.cost_model: CostModel | None = None
         self.strength = strength
         self._numbering = numbering
         self._exchange: BlockExchange | None = None

@@ -1,149 +1,107 @@
-"""Placement: partitions in the memory of their elements, and the routes between them."""
+"""Placement: where a graph is to run, as its caller asks."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
+from evener.elements import named, parse_elements
 from evener.errors import ArgumentError
-from evener.partition.footprint import run_bytes, tiers_of, window_bytes
-from evener.partition.route import Route, routes_of, upload_route
-from evener.partition.upload import upload_partition
+from evener.partition.owners import check_alpha
+from evener.partition.policy import check_policy
+from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
+    from typing import Literal
 
     from evener.elements import Element
-    from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.gpu_build import Built
-    from evener.partition.partition import Numbering, Partition
-    from evener.system.world import World
 
-__all__ = ["check_row_lengths", "place_partitions"]
-
-# Largest in-degree on a GPU, where algorithms/pagerank/kernels.cu counts in-edges in an int32.
-MAX_GPU_IN_DEGREE = (1 << 31) - (1 << 13)
-# Rows per step of the search for the longest row.
-_ROWS_COMPARED = 1 << 22
+__all__ = ["Placement"]
 
 
-def place_partitions(
-    elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
-    build: Callable[[int], Partition],
-    on_gpus: Mapping[int, Built],
-    *,
-    prefixes: bool,
-    world: World,
-    ranks: Sequence[int],
-) -> tuple[list[Partition], list[Route]]:
-    """Return the partition of each element, in the memory of the element, and the routes of this rank.
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a graph is to run. A plan fills in what is open.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
+    Attributes
     ----------
-    elements : list of Element
-    numbering : Numbering or DistributedNumbering
-    build : callable
-        Returns the partition with a number in host memory, perhaps with pending edges.
-    on_gpus : mapping of int to Built
-        Partitions that are in the memory of their GPUs.
-    prefixes : bool
-        Whether GPUs keep prefixes of rows in host memory.
-    world : World
-    ranks : sequence of int
-        The rank of each partition of all ranks.
+    on : tuple of str or of Element, or None
+        The elements; None is open.
+    policy : str
+        The policy of `partition`; "auto" is open.
+    alpha : float or None
+        The share of the edges on the CPU side. None is open, and without a plan the elements divide the edges
+        in proportion to their threads.
+    gpu_memory : int or None
+        Bytes to use on each GPU. None is all free memory.
+    directions : {"both", "out", "in"}
+        The edges that the partitions store.
     """
-    first = ranks.index(world.rank)
-    partitions: list[Partition] = []
-    routes: list[Route] = []
-    taken: dict[object, int] = defaultdict(int)  # bytes of placed partitions in each memory
-    promised: dict[object, int] = defaultdict(int)  # bytes that runs need in each memory
-    others = [q for q, rank in enumerate(ranks) if rank != world.rank]
-    for p, element in enumerate(elements, first):
-        # Each partition that is not built here yet has at most one mirror of a vertex.
-        mirrors = sum(len(route) for route in routes if route.owner == p)
-        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(ranks) - 1 - len(partitions))
-        memory = element.memory
-        on_gpu = on_gpus.get(p)
-        if on_gpu is not None:
-            placed = on_gpu.partition
-            check_row_lengths(on_gpu.longest, element)
-            own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
-            promised[memory] += run_bytes(placed, elsewhere)
-        else:
-            built = build(p)
-            if element.kind != "cpu":
-                check_row_lengths(_longest_row(built), element)
-                far_mirrors = int(np.diff(built.mirror_bounds)[others].sum())
-                promised[memory] += window_bytes(far_mirrors, built.owned * len(others))
-            own_routes = routes_of(built, numbering)
-            tiers = tiers_of(
-                *(built, elsewhere, element),
-                prefixes=prefixes, taken=taken[memory], promised=promised[memory],
-            )  # fmt: skip
-            promised[memory] += run_bytes(built, elsewhere)
-            placed = upload_partition(built, element, tiers)
-            del built  # free its host arrays before the next partition is built
-        taken[memory] += placed.nbytes - placed.host_bytes
-        partitions.append(placed)
-        for route in own_routes:
-            local = ranks[route.owner] == world.rank
-            routes.append(upload_route(route, elements[route.owner - first]) if local else route)
-    routes += _routes_from_other_ranks(routes, elements, numbering, world, ranks)
-    for element in elements:
-        element.wait()  # the element keeps the sources of its copies until it has waited
-    return partitions, routes
 
+    on: tuple[str | Element, ...] | None = None
+    policy: str = "auto"
+    alpha: float | None = None
+    gpu_memory: int | None = None
+    directions: str = "both"
 
-def _routes_from_other_ranks(
-    routes: list[Route],
-    elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
-    world: World,
-    ranks: Sequence[int],
-) -> list[Route]:
-    """Return the routes from mirrors of other ranks to vertices of this rank, uploaded.
+    @classmethod
+    def parse(
+        cls,
+        on: str | Sequence[str] | Sequence[Element] | None = None,
+        policy: str = "auto",
+        alpha: float | Literal["auto"] | None = None,
+        gpu_memory: str | int | None = None,
+        directions: str = "both",
+    ) -> Placement:
+        """Return the placement that the arguments of a call describe. No element is created.
 
-    This is a collective operation; all ranks must call it.
-    """
-    first = ranks.index(world.rank)
-    sent: list[list[Route]] = [[] for _ in range(world.size)]
-    for route in routes:
-        if ranks[route.owner] != world.rank:
-            sent[ranks[route.owner]].append(route)
-    labels = world.allgather([[(r.mirror_partition, r.owner, r.begin, len(r)) for r in to] for to in sent])
-    none = np.empty(0, np.uint32)
-    received = world.alltoall([np.concatenate([none, *(route.index for route in to)]) for to in sent])
-    found = []
-    for of_rank, indices in zip(labels, received, strict=True):
-        at = 0
-        for mirror_partition, owner, begin, length in of_rank[world.rank]:
-            index, owned = indices[at : at + length], len(numbering.owned_by(owner))
-            route = Route.from_index(mirror_partition, owner, begin, index, owned)
-            found.append(upload_route(route, elements[owner - first]))
-            at += length
-    return found
+        Raises
+        ------
+        ArgumentError
+            If an argument has a wrong type or value. `elements` checks the names in `on`.
+        """
+        if directions not in ("both", "out", "in"):
+            msg = f'directions=: expected "both", "out" or "in", found {directions!r}'
+            raise ArgumentError(msg)
+        names = named(cast("Any", on))
+        limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
+        check_policy(policy, auto=True)
+        share = None if isinstance(alpha, str) and alpha == "auto" else alpha
+        check_alpha(share)
+        own = None if names is None else tuple(one.strip() if isinstance(one, str) else one for one in names)
+        return cls(own, policy, share, limit, directions)
 
+    def agreed(self) -> dict[str, Any]:
+        """Return the facts by name that are equal on all ranks."""
+        return {"policy": self.policy, "alpha": self.alpha, "directions": self.directions}
 
-def _longest_row(built: Partition) -> int:
-    """Return the length of the longest row of in-edges, or 0 if no row can be too long for a GPU."""
-    if built.in_ is None or built.in_.count <= MAX_GPU_IN_DEGREE:
-        return 0
-    offsets = built.in_.offsets
-    slices = (offsets[i : i + _ROWS_COMPARED + 1] for i in range(0, built.owned, _ROWS_COMPARED))
-    return max(int(np.diff(part).max()) for part in slices)
+    @property
+    def is_open(self) -> bool:
+        """Whether the caller asks for nothing."""
+        return self == Placement(directions=self.directions)
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each element in `on`."""
+        names = [one if isinstance(one, str) else getattr(one, "kind", str(one)) for one in self.on or ()]
+        return [name.partition(":")[0].strip() for name in names]
 
-def check_row_lengths(longest: int, element: Element) -> None:
-    """Raise an error if the longest row is too long for the counters of GPU kernels."""
-    if longest > MAX_GPU_IN_DEGREE:
-        msg = (
-            f"expected at most {MAX_GPU_IN_DEGREE:,} in-edges of a vertex on {element.name}, found "
-            f'{longest:,}; run with on="cpu", or with on="cpu,{element.name}", policy="high"'
-        )
-        raise ArgumentError(msg)
+    def elements(self) -> list[Element]:
+        """Return the elements in `on`; all cores as one element if they are open.
+
+        Raises
+        ------
+        ArgumentError, DeviceError
+            As `parse_elements`.
+        """
+        on: Any = None if self.on is None else list(self.on)
+        return parse_elements(on, gpu_memory=self.gpu_memory)
+
+    def with_elements(self) -> Placement:
+        """Return the placement with elements in place of their names, if they are not open."""
+        return self if self.on is None else replace(self, on=tuple(self.elements()))
+
+    def without_plan(self) -> Placement:
+        """Return the placement with the default policy if the policy is open."""
+        return replace(self, policy="random") if self.policy == "auto" else self

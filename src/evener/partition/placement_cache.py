@@ -7,6 +7,7 @@ before another graph is placed on a GPU.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,29 +17,35 @@ from evener.system import memory
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
+    from evener.partition.placement import Placement
 
 __all__ = ["find_kept", "forget_kept", "forget_kept_on_gpus", "keep"]
 
 
 class _Kept(NamedTuple):
-    """A placement without its graph, and the request that it answers."""
+    """A placed graph without the graph, and the request that it answers.
 
-    request: tuple[Any, ...]
+    `plan` is the plan of the placement, if any, and `run` the algorithm and the passes that it is for.
+    """
+
+    request: Placement
     thread: int
     parts: dict[str, Any]
+    plan: Any
+    run: tuple[str, float]
 
     @property
     def on_gpu(self) -> bool:
         return any(element.kind != "cpu" for element in self.parts["elements"])
 
-    def serves(self, request: tuple[Any, ...], directions: str, plan: tuple[str, float]) -> bool:
-        """Return true if a call of this thread can use the placement."""
+    def serves(self, request: Placement, run: tuple[str, float]) -> bool:
+        """Return true if a call of this thread can use the placed graph."""
         # Edges of a direction that the run does not need may have displaced others to host memory.
         spare = self.parts["directions"] == "both" and not any(p.host_edges for p in self.parts["partitions"])
-        stored = self.parts["directions"] == directions or spare
-        own = self.parts["plan"]
-        planned = own is None or (own.algorithm, own.passes) == plan
-        return stored and planned and self.request == request and self.thread == get_ident()
+        stored = self.parts["directions"] == request.directions or spare
+        equal = replace(self.request, directions=request.directions) == request
+        planned = self.plan is None or self.run == run
+        return stored and planned and equal and self.thread == get_ident()
 
 
 _lock = RLock()
@@ -46,29 +53,29 @@ _kept: WeakKeyDictionary[Graph, _Kept] = WeakKeyDictionary()
 
 
 def find_kept(
-    graph: Graph, request: tuple[Any, ...], directions: str, *, plan: tuple[str, float]
-) -> PartitionedGraph | None:
-    """Return the kept placement of a graph if it serves a request; else free it and return None.
+    graph: Graph, request: Placement, run: tuple[str, float]
+) -> tuple[PartitionedGraph, Any] | None:
+    """Return the kept placed graph and its plan if it serves a request; else free it and return None.
 
-    `plan` is the algorithm and the passes of the run. A placement by a plan serves only the same run.
+    `run` is the algorithm and the passes of the run. A placement by a plan serves only the same run.
     """
     with _lock:
         kept = _kept.get(graph)
         if kept is None:
             return None
-        if not kept.serves(request, directions, plan):
+        if not kept.serves(request, run):
             del _kept[graph]
             return None
-    return PartitionedGraph.from_parts(graph, kept.parts)
+    return PartitionedGraph.from_parts(graph, kept.parts), kept.plan
 
 
-def keep(pg: PartitionedGraph, request: tuple[Any, ...]) -> None:
-    """Keep a placement for later runs, unless it would leave less host memory than it holds."""
+def keep(pg: PartitionedGraph, request: Placement, run: tuple[str, float], plan: Any = None) -> None:
+    """Keep a placed graph for later runs, unless it would leave less host memory than it holds."""
     elements = zip(pg.elements, pg.partitions, strict=True)
     on_host = sum(p.nbytes if e.kind == "cpu" else p.host_bytes for e, p in elements)
     if on_host <= memory.available():
         with _lock:
-            _kept[pg.graph] = _Kept(request, get_ident(), pg.parts)
+            _kept[pg.graph] = _Kept(request, get_ident(), pg.parts, plan, run)
 
 
 def forget_kept() -> None:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evener.planning.prediction import ElementPrediction, Prediction
+from evener.planning.prior import Coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from evener.planning.observations import Observation, ObservedElement
     from evener.planning.prior import Prior
 
-__all__ = ["Coefficients", "CostModel", "Fitted", "fit", "work_of"]
+__all__ = ["CostModel", "Fitted", "fit", "work_of"]
 
 # Weight of the prior; benchmarks/results/planner_regret.json.
 RIDGE = 0.1
@@ -51,30 +52,6 @@ PRIOR_RUNS = 0.05
 SINGLE_ELEMENT_SUPERSTEP = 0.1
 # Factor by which a prediction from hardware facts alone may be off, less 1.
 PRIOR_SPREAD = 1.0
-
-
-class Coefficients(NamedTuple):
-    """Seconds for each unit of work.
-
-    Attributes
-    ----------
-    edge : float
-        Edge in the element's memory: a. Thread-seconds on a CPU.
-    host_edge : float
-        Edge that a GPU reads from host memory: l.
-    vertex : float
-        Vertex with an edge: v. Thread-seconds on a CPU.
-    byte : float
-        Byte sent to another element: 1/c.
-    superstep : float
-        Superstep with an exchange: s.
-    """
-
-    edge: float
-    host_edge: float
-    vertex: float
-    byte: float
-    superstep: float
 
 
 # Coefficients of computing; the rest are coefficients of exchanging.

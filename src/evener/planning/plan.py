@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.graph.views import html_table
 from evener.partition.estimate import estimate_shares
-from evener.partition.owners import edge_shares
-from evener.partition.policy import PLANNED, check_policy, find_policy
+from evener.partition.policy import PLANNED, find_policy
+from evener.partition.sizes import ElementShare
 from evener.system.html import escape
 from evener.system.memory import format_bytes
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.partition.estimate import GraphSizes
-    from evener.partition.sizes import ElementShare
+    from evener.partition.partitioned import PartitionedGraph
     from evener.planning.cost_model import CostModel
     from evener.planning.prediction import Prediction
 
-__all__ = ["Plan", "check_choices", "choose"]
+__all__ = ["Plan", "choose"]
 
 # Smallest predicted speed-up for which more elements are used.
 _GAIN_OF_MORE_ELEMENTS = 1.03
@@ -58,6 +58,8 @@ class Plan:
         "CPU and GPU".
     infeasible : dict of str to str
         Why each of the other kinds does not fit.
+    model : CostModel
+        The model behind the prediction. It also predicts runs on the actual partitions.
     faster_but_unsafe : str or None
         A kind with a slightly lower predicted time that the plan does not choose. It has more elements, or
         is slower if its elements take longer by their margins.
@@ -74,6 +76,7 @@ class Plan:
     prediction: Prediction
     alternatives: dict[str, float]
     infeasible: dict[str, str]
+    model: CostModel = field(repr=False, compare=False)
     faster_but_unsafe: str | None = None
 
     def __repr__(self) -> str:
@@ -99,6 +102,18 @@ class Plan:
         edges = [share.sizes.edges for share in self.shares]
         own = sum(count for count, cpu in zip(edges, on_cpu, strict=True) if cpu) if mixed else edges[0]
         return own / sum(edges) if sum(edges) else 0.0
+
+    def predict(self, placed: PartitionedGraph, passes: float) -> Prediction:
+        """Return the prediction of a run on a graph that is placed by this plan.
+
+        Parameters
+        ----------
+        placed : PartitionedGraph
+        passes : float
+            Passes of the run.
+        """
+        prediction = self.model.predict(ElementShare.all_of(placed), passes=passes)
+        return prediction.with_alternatives(self.alternatives, passes / self.passes if self.passes else 0.0)
 
     @property
     def no_gpu_reason(self) -> str | None:
@@ -173,7 +188,7 @@ class _Search:
             prediction = self.model.predict(shares, passes=self.passes)
             names = tuple(e.name.partition("#")[0] for e in members)
             placement = names, policy, share, tuple(shares), tuple(nbytes)
-            plan = Plan(self.name, self.unit, self.passes, *placement, prediction, {}, {})
+            plan = Plan(self.name, self.unit, self.passes, *placement, prediction, {}, {}, self.model)
             self.found[kind] = _Choice(plan, members, seconds)
         return seconds
 
@@ -223,9 +238,8 @@ def choose(
     DeviceOutOfMemory
         If nothing fits.
     ArgumentError
-        For an unknown policy, a share outside 0..1, or a number of passes whose time is not finite.
+        For a number of passes whose time is not finite.
     """
-    check_choices(policy, alpha)
     policies = list(PLANNED) if policy == "auto" else [policy]
     search = _Search(sizes, name, unit, model, passes)
     required: str | None = None  # the kind that uses all elements
@@ -239,12 +253,6 @@ def choose(
     why = {kind: str(error) for kind, error in infeasible.items() if kind not in found}
     best = _best(found, required)
     return replace(best.plan, infeasible=why), best.elements
-
-
-def check_choices(policy: str, alpha: float | None) -> None:
-    """Raise `ArgumentError` for an unknown policy or a share outside 0..1."""
-    check_policy(policy, auto=True)
-    edge_shares([1.0], alpha)
 
 
 def _candidates(

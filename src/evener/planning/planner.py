@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evener.elements import parse_elements
@@ -10,17 +10,17 @@ from evener.elements.cuda.discovery import gpus
 from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOfMemory, printable
 from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
-from evener.partition.build import partition
+from evener.partition.build import place_graph
 from evener.partition.estimate import GraphSizes
 from evener.partition.hint import with_placement_hint
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import find_policy
 from evener.planning.cost_model import CostModel
 from evener.planning.observations import observations
-from evener.planning.plan import Plan, check_choices, choose
+from evener.planning.plan import choose
 from evener.planning.prior import prior_of, supersteps_of
 from evener.planning.ratio import profiled_share
-from evener.system.memory import parse_bytes
+from evener.system.caller import warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,105 +28,84 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.elements.description import ElementDescription
     from evener.partition.partitioned import PartitionedGraph
-    from evener.spec.algorithm import AlgorithmSpec
+    from evener.partition.placement import Placement
+    from evener.planning.plan import Plan
+    from evener.planning.workload import Workload
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
 
-# Frames up to the caller of an algorithm: _warn, plan_and_place, _place, ensure_placed, the algorithm, the
-# decorators of the last two, the caller.
-_CALLER = 8
-
 
 def make_plan(
-    graph: Graph,
-    spec: AlgorithmSpec,
-    *,
-    on: str | Sequence[str] | Sequence[Element] | None,
-    policy: str,
-    alpha: float | None,
-    gpu_memory: str | int | None,
-    directions: str,
-    passes: float = 1.0,
-) -> tuple[Plan, list[Element], CostModel]:
-    """Return a plan, its elements, and the cost model that it follows. Nothing is measured.
+    graph: Graph, work: Workload, placement: Placement, *, passes: float = 1.0
+) -> tuple[Plan, Placement]:
+    """Return a plan and the placement that it chooses. Nothing is measured.
 
     Parameters
     ----------
     graph : Graph
-    spec : AlgorithmSpec
-    on : str, sequence of str or of Element, or None
-        The elements; the plan uses all of them. None: the elements with the least predicted time.
-    policy, alpha, gpu_memory
-        As in `plan`.
-    directions : {"both", "in", "out"}
-        The edges that the partitions will store.
+    work : Workload
+        The algorithm.
+    placement : Placement
+        If its elements are not open, the plan uses all of them.
     passes : float, default 1
 
     Returns
     -------
-    Plan, list of Element, CostModel
+    Plan, Placement
+        The placement has elements, and nothing is open. Its alpha is None if elements divide the edges in
+        proportion to their threads.
 
     Raises
     ------
     ArgumentError, DeviceError, DeviceOutOfMemory
-        As in `plan`.
+        As in `evener.plan`.
     """
     if not isinstance(graph, Graph):
         msg = f"graph: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
         raise ArgumentError(msg)
-    check_choices(policy, alpha)
-    limit = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
     forget_kept_on_gpus()  # the plan counts the memory as free
-    elements = _all_elements(limit) if on is None else parse_elements(on, gpu_memory=limit)
-    cpu_alone = parse_elements("cpu")[0] if on is None else None
-    model = cost_model(spec, elements)
-    sizes = GraphSizes.of(graph, directions)
-    if alpha is None and on is not None and policy != "auto" and find_policy(policy).profiled:
+    named = placement.on is not None
+    elements = placement.elements() if named else _all_elements(placement.gpu_memory)
+    sizes = GraphSizes.of(graph, placement.directions)
+    policy, alpha = placement.policy, placement.alpha
+    if alpha is None and named and policy != "auto" and find_policy(policy).profiled:
         alpha = profiled_share(sizes, elements, policy)
-    with with_placement_hint(graph, elements, directions=directions):
+    with with_placement_hint(graph, elements, directions=placement.directions):
         plan, members = choose(
             sizes,
-            spec.name,
-            spec.unit,
+            work.name,
+            work.unit,
             elements,
-            model,
+            cost_model(work, elements),
             policy=policy,
             alpha=alpha,
             passes=passes,
-            use_all=on is not None,
-            cpu_alone=cpu_alone,
+            use_all=named,
+            cpu_alone=None if named else parse_elements("cpu")[0],
         )
-    return plan, members, model
+    return plan, replace(placement, on=tuple(members), policy=plan.policy, alpha=plan.alpha)
 
 
-def cost_model(spec: AlgorithmSpec, elements: Sequence[Element | ElementDescription]) -> CostModel:
+def cost_model(work: Workload, elements: Sequence[Element | ElementDescription]) -> CostModel:
     """Return the model of an algorithm on some elements, from hardware facts and recorded runs."""
     return CostModel.of(
-        (spec.traffic.pushed, spec.traffic.pulled),
-        {element.name: prior_of(spec, element) for element in elements},
-        observations(spec.name),
-        supersteps=supersteps_of(spec),
+        work.traffic,
+        {element.name: prior_of(work, element) for element in elements},
+        observations(work.name),
+        supersteps=supersteps_of(work),
     )
 
 
 def plan_and_place(
-    graph: Graph,
-    spec: AlgorithmSpec,
-    *,
-    on: str | Sequence[str] | Sequence[Element] | None,
-    policy: str,
-    alpha: float | None,
-    gpu_memory: str | int | None,
-    directions: str,
-    passes: float = 1.0,
-) -> PartitionedGraph:
-    """Place a graph by a plan for the algorithm, and attach the plan and its model.
+    graph: Graph, work: Workload, placement: Placement, *, passes: float = 1.0
+) -> tuple[PartitionedGraph, Plan | None]:
+    """Place a graph by a plan for the algorithm, and return the plan too.
 
-    If no element is named and a GPU turns out to be unusable, warn and use only the CPU.
+    If no element is named and a GPU turns out to be unusable, warn and use only the CPU, without a plan.
 
     Parameters
     ----------
-    graph, spec, on, policy, alpha, gpu_memory, directions, passes
+    graph, work, placement, passes
         As in `make_plan`.
 
     Raises
@@ -135,44 +114,20 @@ def plan_and_place(
         If the graph does not fit the named elements. The message gives elements that fit.
     """
     try:
-        plan, elements, model = make_plan(
-            graph,
-            spec,
-            on=on,
-            policy=policy,
-            alpha=alpha,
-            gpu_memory=gpu_memory,
-            directions=directions,
-            passes=passes,
-        )
-        placed = partition(
-            graph,
-            elements,
-            policy=plan.policy,
-            alpha=plan.alpha,
-            gpu_memory=gpu_memory,
-            directions=directions,
-        )
+        plan, chosen = make_plan(graph, work, placement, passes=passes)
+        placed = place_graph(graph, chosen)
     except (DeviceError, DeviceOutOfMemory) as error:
-        if on is not None:
+        if placement.on is not None:
             raise
         _warn(str(error))
-        return partition(
-            graph,
-            policy="random" if policy == "auto" else policy,
-            alpha=alpha,
-            gpu_memory=gpu_memory,
-            directions=directions,
-        )
+        return place_graph(graph, placement.without_plan()), None
     if plan.no_gpu_reason is not None:
         _warn(plan.no_gpu_reason)
-    placed.plan, placed.cost_model = plan, model
-    return placed
+    return placed, plan
 
 
 def _warn(why: str) -> None:
-    """Warn at the line that calls the algorithm."""
-    warnings.warn(printable(f"{NO_USABLE_GPU}: {why}"), RuntimeWarning, stacklevel=_CALLER)
+    warn_caller(printable(f"{NO_USABLE_GPU}: {why}"), RuntimeWarning)
 
 
 def _all_elements(gpu_memory: int | None) -> list[Element]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evener.elements.hardware import gpu_facts, model_of
-from evener.planning.cost_model import Coefficients
 
 if TYPE_CHECKING:
     from evener.elements import Element
     from evener.elements.description import ElementDescription
     from evener.elements.hardware import GpuFacts
-    from evener.spec.algorithm import AlgorithmSpec
+    from evener.planning.workload import Workload
 
-__all__ = ["Prior", "cpu_prior", "gpu_prior", "prior_of", "supersteps_of"]
+__all__ = ["Coefficients", "Prior", "cpu_prior", "gpu_prior", "prior_of", "supersteps_of"]
 
 # Bytes of GPU memory traffic for an edge: its target, and the sector of the gathered value.
 GPU_EDGE_BYTES = 36
@@ -39,6 +38,30 @@ SUPERSTEPS = {True: 1.0, False: 8.0}
 MARGIN = {"cpu": 0.15, "cuda": 0.05}
 
 
+class Coefficients(NamedTuple):
+    """Seconds for each unit of work.
+
+    Attributes
+    ----------
+    edge : float
+        Edge in the element's memory: a. Thread-seconds on a CPU.
+    host_edge : float
+        Edge that a GPU reads from host memory: l.
+    vertex : float
+        Vertex with an edge: v. Thread-seconds on a CPU.
+    byte : float
+        Byte sent to another element: 1/c.
+    superstep : float
+        Superstep with an exchange: s.
+    """
+
+    edge: float
+    host_edge: float
+    vertex: float
+    byte: float
+    superstep: float
+
+
 @dataclass(frozen=True, slots=True)
 class Prior:
     """Coefficients of an algorithm on an element before any observed run.
@@ -57,30 +80,30 @@ class Prior:
     margin: float
 
 
-def prior_of(spec: AlgorithmSpec, element: Element | ElementDescription) -> Prior:
+def prior_of(work: Workload, element: Element | ElementDescription) -> Prior:
     """Return the prior for an algorithm on an element; reads hardware facts in milliseconds."""
     if element.kind == "cpu":
-        return cpu_prior(spec)
-    return gpu_prior(spec, model_of(element), gpu_facts(getattr(element, "index", None)))
+        return cpu_prior(work)
+    return gpu_prior(work, model_of(element), gpu_facts(getattr(element, "index", None)))
 
 
-def cpu_prior(spec: AlgorithmSpec) -> Prior:
+def cpu_prior(work: Workload) -> Prior:
     """Return the prior for an algorithm on a CPU, in thread-seconds."""
-    return _prior(spec, "cpu", "cpu", (CPU_EDGE_SECONDS, 0.0, CPU_VERTEX_SECONDS), CPU_LINK)
+    return _prior(work, "cpu", "cpu", (CPU_EDGE_SECONDS, 0.0, CPU_VERTEX_SECONDS), CPU_LINK)
 
 
-def gpu_prior(spec: AlgorithmSpec, model: str, facts: GpuFacts) -> Prior:
+def gpu_prior(work: Workload, model: str, facts: GpuFacts) -> Prior:
     """Return the prior for an algorithm on a GPU with these facts."""
     edge, vertex = (each / facts.memory_bytes_per_second for each in (GPU_EDGE_BYTES, GPU_VERTEX_BYTES))
     link = facts.link_bytes_per_second
-    return _prior(spec, model, "cuda", (edge, HOST_EDGE_BYTES / link, vertex), link)
+    return _prior(work, model, "cuda", (edge, HOST_EDGE_BYTES / link, vertex), link)
 
 
 def _prior(
-    spec: AlgorithmSpec, model: str, kind: str, computing: tuple[float, float, float], link: float
+    work: Workload, model: str, kind: str, computing: tuple[float, float, float], link: float
 ) -> Prior:
     edge, host_edge, vertex = computing
-    if not spec.reads_every_edge:
+    if not work.reads_every_edge:
         edge *= EARLY_EXIT_EDGES
         host_edge *= EARLY_EXIT_HOST_EDGES
         vertex *= EARLY_EXIT_VERTICES[kind]
@@ -89,6 +112,6 @@ def _prior(
     )
 
 
-def supersteps_of(spec: AlgorithmSpec) -> float:
+def supersteps_of(work: Workload) -> float:
     """Return the supersteps of a pass to expect."""
-    return SUPERSTEPS[spec.reads_every_edge]
+    return SUPERSTEPS[work.reads_every_edge]

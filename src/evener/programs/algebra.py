@@ -40,24 +40,11 @@ def check_algebra(
     negative: bool,
     name: str = "combine_all",
 ) -> Any:
-    """Return the identity of `combine`, given or found, after checks on random values.
+    """Return the identity of the Python function `combine`, given or found, after checks on random values.
 
-    Parameters
-    ----------
-    combine : function
-        The Python function.
-    identity : number, tuple of numbers or None
-    payload : Payload
-        What `combine` gets and returns.
-    negative : bool
-        Whether to check negative values too.
-    name : str
-        The argument that gave the function, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If `combine` is not commutative or associative, or has no such identity.
+    `combine` gets and returns `payload`. `negative` says whether to check negative values too, and `name` is
+    the argument that gave the function, for messages. An ArgumentError is raised if `combine` is not
+    commutative or associative, or has no such identity.
     """
     triples = random_triples(payload, negative=negative)
     join = check_order(name, combine, triples)
@@ -82,21 +69,7 @@ def random_triples(payload: Payload, *, negative: bool = True) -> list[tuple[Any
 def check_order(
     name: str, combine: Callable[[Any, Any], Any], triples: Sequence[tuple[Any, Any, Any]]
 ) -> Callable[[Any, Any], Any]:
-    """Return `combine` with errors that name its arguments, after checks of its algebra.
-
-    Parameters
-    ----------
-    name : str
-        The argument that gave the function.
-    combine : function
-    triples : sequence of (x, y, z)
-        Random values: numbers or tuples of numbers.
-
-    Raises
-    ------
-    ArgumentError
-        If `combine` is not commutative or associative.
-    """
+    """Return `combine` with errors that name its arguments, after checks of its algebra on the triples."""
 
     def join(x: Any, y: Any) -> Any:
         try:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "UNSIGNED_WEIGHTS",
     "Condition",
-    "check_signed",
     "first_values",
     "fixed_iterations",
     "relative_change",
     "stop_condition",
+    "vertex_values",
 ]
 
 # The advice for an unsigned weight of 2^63 or more.
@@ -30,30 +30,14 @@ UNSIGNED_WEIGHTS = "functions see integers below 2^63; use floating-point weight
 
 
 class Condition(NamedTuple):
-    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough.
-
-    Attributes
-    ----------
-    limit : int
-    fixed : bool
-        Whether the run has `limit` iterations, unless no vertex is active before.
-    tolerance : float or None
-        The sum of changes that ends the run; None if each vertex decides.
-    text : str
-        The condition in words.
-    relative : bool
-        Whether `tolerance` is relative to the sum that the run adds up over all vertices.
-    remedy : str
-        What to do if the run reaches `limit` before, in words.
-    overflow : str
-        What to do if a value is beyond the range of its type, in words.
-    """
+    """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough."""
 
     limit: int
-    fixed: bool
-    tolerance: float | None
-    text: str
-    relative: bool = False
+    fixed: bool  # the run has `limit` iterations, unless no vertex is active before
+    tolerance: float | None  # the sum of changes that ends the run; None if each vertex decides
+    text: str  # the condition in words
+    relative: bool = False  # `tolerance` is relative to the sum that the run adds up over all vertices
+    # What to do if the run reaches `limit` before, and if a value is beyond the range of its type, in words.
     remedy: str = "increase max_iter= or change until="
     overflow: str = "a function overflows or divides by 0; scale the first values or the weights"
 
@@ -67,24 +51,12 @@ class Condition(NamedTuple):
 
 
 def fixed_iterations(max_iter: Any) -> Condition:
-    """Return the condition of a run with exactly `max_iter` iterations, unless nothing changes before.
-
-    Raises
-    ------
-    ArgumentError
-        If `max_iter` is not an integer of at least 0.
-    """
+    """Return the condition of a run with exactly `max_iter` iterations, unless nothing changes before."""
     return Condition(_limit(max_iter), fixed=True, tolerance=None, text="")
 
 
 def relative_change(tol: Any, max_iter: Any) -> Condition:
-    """Return the condition of a run that ends if all changes sum to less than `tol` times all values.
-
-    Raises
-    ------
-    ArgumentError
-        If `tol` is not a finite number above 0, or `max_iter` is not an integer of at least 0.
-    """
+    """Return the condition of a run that ends if all changes sum to less than `tol` times all values."""
     if not is_number(tol) or not 0 < tol < math.inf:
         msg = f"tol=: expected a finite number above 0, found {tol!r}"
         raise ArgumentError(msg)
@@ -109,17 +81,7 @@ def _limit(max_iter: Any) -> int:
 def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Condition:
     """Return the condition that the arguments of `evener.gimv` or `evener.vertex_program` give.
 
-    Parameters
-    ----------
-    until, max_iter
-        As in `evener.gimv`.
-    functions : bool, default True
-        Whether `until` may be a function.
-
-    Raises
-    ------
-    ArgumentError
-        If the arguments are not as documented.
+    `until` may be a function if `functions`.
     """
     limit = _limit(max_iter)
     if until is None:
@@ -141,47 +103,45 @@ def stop_condition(until: Any, max_iter: Any, *, functions: bool = True) -> Cond
     raise ArgumentError(msg)
 
 
-def check_signed(values: NDArray[Any], graph: Graph, name: str) -> None:
-    """Raise an error for a value of a vertex that is negative as a signed integer of 64 bits.
+def vertex_values(
+    given: ArrayLike, graph: Graph, name: str, expected: str = "integers or floating-point numbers"
+) -> NDArray[Any]:
+    """Return a number, or an array of a number for each vertex, as an array; integers are below 2^63.
 
-    Raises
-    ------
-    ArgumentError
-        If an unsigned integer is 2^63 or more. The message names the first vertex.
-    """
-    if values.dtype.kind != "u" or values.max(initial=0) <= np.iinfo(np.int64).max:
-        return
-    first = int(np.argmax(values > np.uint64(np.iinfo(np.int64).max)))
-    where = f" for vertex {graph.ids_of(np.array([first]))[0]}" if values.shape else ""
-    msg = f"{name}: expected integers below 2^63, found {values.flat[first]}{where}"
-    raise ArgumentError(msg)
-
-
-def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]:
-    """Return the first value of each vertex: float32, float64 or int64.
-
-    Raises
-    ------
-    ArgumentError
-        For an array of another shape or type, or with NaN.
+    The argument `name` gave it.
     """
     try:
-        values = np.asarray(v0)
+        values = np.asarray(given)
     except ValueError as error:
         msg = f"{name}: expected a number or an array of numbers: {error}"
         raise ArgumentError(msg) from error
-    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.dtype == np.float16:
-        msg = f"{name}: expected integers, float32 or float64, found {values.dtype} in {type_name(v0)}"
+    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
+        msg = f"{name}: expected {expected}, found {values.dtype} in {type_name(given)}"
         raise ArgumentError(msg)
     if values.shape not in ((), (graph.n,)):
         msg = f"{name}: expected a number, or an array of shape ({graph.n},), found shape {values.shape}"
         raise ArgumentError(msg)
-    if values.dtype.kind == "f" and np.isnan(values).any():
+    largest = np.iinfo(np.int64).max
+    if values.dtype.kind == "u" and values.max(initial=0) > largest:
+        first = int(np.argmax(values > np.uint64(largest)))
+        where = f" for vertex {graph.ids_of(np.array([first]))[0]}" if values.shape else ""
+        msg = f"{name}: expected integers below 2^63, found {values.flat[first]}{where}"
+        raise ArgumentError(msg)
+    return values
+
+
+def first_values(v0: ArrayLike, graph: Graph, name: str = "v0=") -> NDArray[Any]:
+    """Return the first value of each vertex, which is not NaN: float32, float64 or int64."""
+    expected = "integers, float32 or float64"
+    values = vertex_values(v0, graph, name, expected)
+    if values.dtype == np.float16:
+        msg = f"{name}: expected {expected}, found {values.dtype} in {type_name(v0)}"
+        raise ArgumentError(msg)
+    if values.dtype.kind != "f":
+        values = values.astype(np.int64)
+    elif np.isnan(values).any():
         (vertex,) = graph.ids_of(np.array([np.argmax(np.isnan(values))]))
         msg = f"{name}: expected numbers, found NaN for vertex {vertex}"
         raise ArgumentError(msg)
-    if values.dtype.kind != "f":
-        check_signed(values, graph, name)
-        values = values.astype(np.int64)
     native = values.dtype.newbyteorder("=")
     return np.broadcast_to(values.astype(native, copy=False), (graph.n,))

@@ -29,17 +29,12 @@ def message_columns(
 ) -> list[ColumnBlocks | None]:
     """Return the column blocks of each partition, for float32 messages; None if an element uses rows.
 
+    The targets of the edges in the given direction send messages. `identity` is the message of a vertex
+    without messages.
+
     An element uses rows if it has no column blocks, or no memory for results. All elements use rows if
     float32 cannot represent the identity. `partial` holds the identity, because kernels also combine the
     unused places between the results of tiles.
-
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    direction : {"in_", "out"}
-        The edges whose targets send messages.
-    identity : float
-        The message of a vertex without messages.
     """
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
     with np.errstate(over="ignore"):
@@ -59,19 +54,7 @@ def message_columns(
 
 
 class ColumnKernels:
-    """The kernels of ``columns.cu``.
-
-    Parameters
-    ----------
-    functions : tuple of LinkedFunction
-        The functions of the user, with `combine_all`.
-    key : str
-        Identifies their code.
-
-    Attributes
-    ----------
-    file : LinkedFile
-    """
+    """The kernels of ``columns.cu``, with the functions of the user, whose code `key` identifies."""
 
     def __init__(self, functions: tuple[LinkedFunction, ...], key: str) -> None:
         self.file = LinkedFile(FILE, key, functions)

@@ -32,15 +32,13 @@ __all__ = [
     "MESSAGE_PARAMETERS",
     "VALUE_PARAMETERS",
     "Operators",
-    "adapted_operators",
-    "check_types",
+    "check_operators",
+    "checked",
     "digest",
     "iterate_kernel",
-    "kernel_of",
-    "lock",
     "settled",
     "source_key",
-    "with_numbers",
+    "user_kernel",
 ]
 
 # Parameters that `combine2`, and `assign` and a predicate, may have after the first two.
@@ -49,12 +47,13 @@ VALUE_PARAMETERS = (*MESSAGE_PARAMETERS, "total", "initial")
 _PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAMETERS, VALUE_PARAMETERS)
 
 # Ranks of a test are threads, which compile the same operators at the same time.
-lock = RLock()
+_lock = RLock()
 _kernels: dict[str, Any] = {}
-# Files whose code is part of every operator.
-_OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_names.py", "outer_values.py")
-# Kernels kept in memory.
-_MAX_KERNELS = 64
+# Files whose code is part of every kernel with operators.
+_OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_names.py", "outer_values.py", "payload.py")
+_KERNEL_FILES = ("jit.py", "pipeline.py", "checked_integers.py", "work_queue.py")
+# Kernels and results of checks kept in memory; most kernels have one check.
+_MAX_KERNELS = 128
 
 
 class Operators(NamedTuple):
@@ -83,52 +82,45 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
     """Return the kernel of an iteration; its code is compiled, or loaded, at its first call.
 
     Its first three arguments, before those of `evener.programs.kernels_cpu`, are for GPUs: the element, its
-    column blocks or None, and the number of owned vertices.
-
-    Parameters
-    ----------
-    operators : Operators
-    real : bool
-        Whether operators see float64 instead of int64.
-    per_edge : bool
-        Whether `combine2` is called for each edge.
-
-    Raises
-    ------
-    ArgumentError
-        If an operator cannot be compiled or does not return a number.
+    column blocks or None, and the number of owned vertices. If `real`, operators see float64 instead of
+    int64. If `per_edge`, `combine2` is called for each edge.
     """
-    variant = f"{real} {per_edge} {WORKERS}"
-    key = digest(source_key("kernels_cpu.py"), variant, *(one.code for one in operators))
-    iterate = kernel_of(key, lambda cache: _build(operators, cache, real=real, per_edge=per_edge))
-    iterate = with_numbers(iterate, operators)
+    wide = np.float64 if real else np.int64
+    iterate = user_kernel(make_iterate, operators, _PARAMETERS, wide=wide, per_edge=per_edge)
 
     def on_cpu(_element: Any, _columns: Any, _owned: int, *args: Any) -> Any:
         return iterate(*args)
 
     @lru_cache(maxsize=1)
     def gpu_kernels() -> Callable[..., Any]:
-        gpu_key = digest(key, *(one.meaning for one in operators))
-        return kernels_gpu.make_iterate(operators.linked(real=real), gpu_key, per_edge=per_edge)
+        key = digest(source_key(make_iterate), f"{wide} {per_edge}", *(one.meaning for one in operators))
+        return kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)
 
     return Kernel(cpu=on_cpu, cuda=lambda *args: gpu_kernels()(*args), name="gimv")
+
+
+def check_operators(operators: Operators, *, real: bool) -> None:
+    """Raise ArgumentError if an operator cannot be compiled for numbers or does not return a number."""
+
+    def check() -> None:
+        wide = types.float64 if real else types.int64
+        extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
+        for operator in operators:
+            returned = operator.returned((wide, wide), extra)
+            if operator.name == "until":
+                operator.check_truth(returned, "whether a vertex has converged")
+            else:
+                operator.check_number(returned, wide)
+
+    checked(check, operators, f"types {real}")
 
 
 def settled(given: Given, check: Callable[[Given], T]) -> tuple[Given, T]:
     """Return operators that compile, and the result of a check that compiles them.
 
     Some code needs a number as a constant, such as the position in a tuple of several types. If operators do
-    not compile with their numbers as arguments, all numbers become constants.
-
-    Parameters
-    ----------
-    given : Operator, or named tuple with operators
-    check : callable
-
-    Raises
-    ------
-    ArgumentError
-        If the operators do not compile with their numbers as constants either.
+    not compile with their numbers as arguments, all numbers become constants. `given` is an operator, or a
+    named tuple with operators.
     """
     try:
         return given, check(given)
@@ -148,26 +140,64 @@ def _fixed(given: Any) -> Any:
     )
 
 
-def with_numbers(kernel: Callable[..., Any], operators: Iterable[Operator | None]) -> Callable[..., Any]:
-    """Return a kernel that gets the numbers of all operators first.
+def user_kernel(
+    make: Callable[..., Any],
+    operators: Sequence[Operator | None],
+    parameters: Sequence[Sequence[str]],
+    *sources: Callable[..., Any],
+    **variant: Any,
+) -> Callable[..., Any]:
+    """Return a kernel for CPUs with operators compiled into it, which gets their numbers first.
 
     If an operator has a loop, which may not end, the kernel is `interruptible`.
+
+    `make` returns the kernel, given the compiled operators and the `variant`, which is part of the key.
+    `parameters` are those that the kernel gives each operator after its own. The code of the kernel is in the
+    file of `make`, and in those of the functions `sources`.
     """
+
+    def build(cache: KernelCache) -> Any:
+        firsts = [0, *accumulate(len(one.numbers) if one else 0 for one in operators)]
+        adapted = [
+            one.adapted(extra, first) if one else None
+            for one, extra, first in zip(operators, parameters, firsts[:-1], strict=True)
+        ]
+        kernel = make(*adapted, **variant)
+        kernel._cache = cache  # noqa: SLF001 - Numba has no public way
+        return kernel
+
+    variant_key = f"{make.__qualname__} {variant} {WORKERS}"
+    key = digest(source_key(make, *sources), variant_key, *_codes(operators))
     own = [one for one in operators if one]
     # Numba's parallel loops get no empty tuple.
     numbers = tuple(number for one in own for number in one.numbers) or (0,)
-    called = partial(kernel, numbers)
+    called = partial(kernel_of(key, build), numbers)
     return interruptible(called) if any(has_loop(one.python) for one in own) else called
 
 
-def adapted_operators(operators: Sequence[Operator | None], parameters: Sequence[Sequence[str]]) -> list[Any]:
-    """Return the operators with all their parameters, compiled for kernels `with_numbers`."""
-    counts = [len(one.numbers) if one else 0 for one in operators]
-    firsts = [0, *accumulate(counts)]
-    return [
-        one.adapted(extra, first) if one else None
-        for one, extra, first in zip(operators, parameters, firsts[:-1], strict=True)
-    ]
+def checked(
+    check: Callable[[], object],
+    operators: Iterable[Operator | None],
+    variant: str,
+    *sources: Callable[..., Any],
+) -> str:
+    """Return what `check` returns, as text.
+
+    Processes that share a cache folder call `check` once for the code of the operators and a variant.
+    """
+
+    def build(cache: KernelCache) -> str:
+        found = cache.checked
+        if found is None:
+            found = str(check())
+            cache.mark_checked(found)
+        return found
+
+    return kernel_of(digest(source_key(check, *sources), variant, *_codes(operators)), build)
+
+
+def _codes(operators: Iterable[Operator | None]) -> list[str]:
+    return [one.code if one else "" for one in operators]
 
 
 def digest(*parts: str) -> str:
@@ -177,7 +207,7 @@ def digest(*parts: str) -> str:
 
 def kernel_of(key: str, build: Callable[[KernelCache], T]) -> T:
     """Return what `build` returns for a key, built at the first call in this process."""
-    with lock:
+    with _lock:
         if key not in _kernels:
             while len(_kernels) >= _MAX_KERNELS:
                 del _kernels[next(iter(_kernels))]
@@ -186,40 +216,15 @@ def kernel_of(key: str, build: Callable[[KernelCache], T]) -> T:
         return kernel
 
 
+def source_key(*functions: Callable[..., Any]) -> str:
+    """Return a key of the code that operators are compiled into, and of the files of functions."""
+    return _source_key(tuple(function.__code__.co_filename for function in functions))
+
+
 @lru_cache
-def source_key(*files: str) -> str:
-    """Return a key of the code that operators are compiled into: files of this folder, and files they use.
-
-    The files that all operators use are always included.
-    """
+def _source_key(files: tuple[str, ...]) -> str:
     folder = Path(__file__).parent
-    shared = [
-        folder.parent / "kernels/cpu" / name
-        for name in ("jit.py", "pipeline.py", "checked_integers.py", "work_queue.py")
-    ]
-    contents = [
-        path.read_bytes() for path in (*(folder / name for name in (*_OPERATOR_FILES, *files)), *shared)
-    ]
+    paths = [folder / name for name in (*_OPERATOR_FILES, Path(__file__).name)]
+    paths += [folder.parent / "kernels/cpu" / name for name in _KERNEL_FILES]
+    contents = [path.read_bytes() for path in (*paths, *map(Path, files))]
     return hashlib.sha256(b"".join(contents)).hexdigest()
-
-
-def _build(operators: Operators, cache: KernelCache, *, real: bool, per_edge: bool) -> Any:
-    if cache.checked is None:
-        check_types(operators, real=real)
-        cache.mark_checked()
-    adapted = adapted_operators(operators, _PARAMETERS)
-    iterate = make_iterate(np.float64 if real else np.int64, *adapted, per_edge=per_edge)
-    iterate._cache = cache  # noqa: SLF001 - Numba has no public way
-    return iterate
-
-
-def check_types(operators: Operators, *, real: bool) -> None:
-    """Raise ArgumentError if an operator cannot be compiled or does not return a number."""
-    wide = types.float64 if real else types.int64
-    extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": wide}
-    for operator in operators:
-        returned = operator.returned((wide, wide), extra)
-        if operator.name == "until":
-            operator.check_truth(returned, "whether a vertex has converged")
-        else:
-            operator.check_number(returned, wide)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
     Product = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -55,17 +55,8 @@ def check_largest(
 ) -> None:
     """Raise VerificationError if a matrix has an eigenvalue above that of an eigenvector.
 
-    Parameters
-    ----------
-    answer : Answer
-    product : callable
-        Multiplies the matrix by a vector.
-    values : ndarray
-        The eigenvector, without negative entries.
-    error : ndarray
-        The error of each entry.
-    eigenvalue : float
-        That of the eigenvector, above 0.
+    `product` multiplies the matrix by a vector. `values` is the eigenvector without negative entries, `error`
+    the error of each entry, and `eigenvalue` is above 0.
     """
     inside = (values <= 0) | (error > _OF_ENTRY * values)
     largest = _largest_eigenvalue(product, inside, eigenvalue)

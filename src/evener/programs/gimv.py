@@ -20,7 +20,7 @@ import numpy as np
 
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
-from evener.engine.engine import Engine, PartitionedArray
+from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
@@ -29,27 +29,27 @@ from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
     Operators,
+    check_operators,
     iterate_kernel,
     settled,
 )
 from evener.programs.gimv_fields import run_fields
-from evener.programs.infinity import InfinityCheck
-from evener.programs.mapreduce.compilation import Signature, check_operators
+from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
 from evener.programs.steps import (
     all_have_edges,
     exception_of,
-    raise_nan,
     upload_owned,
     write_owned,
 )
 from evener.programs.supersteps import Run
+from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of, opened
+from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of, opened, parse_placement
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.results.result import Result
 
@@ -223,7 +224,8 @@ def gimv(
     run_values: Callable[..., Run] = run_fields if isinstance(v0, Mapping) else _run_numbers
     run = run_values(
         given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, engine=engine,
-        on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        placement=parse_placement(_SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return result_of(run, "gimv", *columns_of(run), {"until": stop})
 
@@ -240,7 +242,7 @@ def _run_numbers(
     engine: Literal["fused", "mapreduce"],
     checkpoint: Checkpoint | None,
     progress: Callable[[Progress], None] | None,
-    **placement: Any,
+    placement: Placement,
 ) -> Run:
     """Return a run whose values are numbers. The arguments are those of `run_fields`.
 
@@ -257,62 +259,49 @@ def _run_numbers(
     negative = bool(first.min(initial=0) < 0)
     number = Payload.of_number(real=real)
     unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
+    operators, _ = settled(operators, lambda own: check_operators(own, real=real))
     if engine == "mapreduce":
-        operators, _ = settled(operators, lambda own: check_operators(own, real=real))
         return run_two_stages(
             graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
-            condition=condition, progress=progress, **placement,
+            condition=condition, placement=placement, progress=progress,
         )  # fmt: skip
-    operators, kernel = settled(operators, lambda own: iterate_kernel(own, real=real, per_edge=per_edge))
-    pg = ensure_placed(graph, spec, **placement)
+    kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
+    pg, plan = ensure_placed(graph, spec, placement)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
     if first.dtype == np.float32 and not per_edge:
         columns = message_columns(pg, "in_", unit)
     run = Engine(pg, "gimv", progress=progress, host_state=spec.host_state)
-    infinity = InfinityCheck(
-        "gimv", pg, condition, first=[first], identity=unit, operators=operators, weighted=per_edge,
-        all_hear=lambda: all_have_edges(pg, run.in_[0]),
-    )  # fmt: skip
     agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
     facts = {"operators": repr(agreed), "v0": first}
     with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
-        value, iterations, converged, total = _iterate(
-            run,
-            checkpoints,
-            pg,
-            kernel,
-            first=first,
-            columns=columns,
-            identity=unit,
-            condition=condition,
-            infinity=infinity,
-            per_edge=per_edge,
-            keeps_initial=any("initial" in one.extra for one in operators),
+        found = _iterate(
+            run, pg, kernel, operators, first, unit, columns, condition, checkpoints, per_edge=per_edge
         )
-        infinity.finish({"value": value})
-    edges = pg.graph.m * iterations
-    return Run(pg, run, {"value": value}, iterations, converged, edges, condition, total, passes=iterations)
+    return found._replace(plan=plan)
 
 
 def _iterate(
     engine: Engine,
-    checkpoints: Checkpoints,
     pg: PartitionedGraph,
     kernel: Kernel,
-    *,
+    operators: Operators,
     first: NDArray[Any],
-    columns: list[ColumnBlocks | None],
     identity: float,
+    columns: list[ColumnBlocks | None],
     condition: Condition,
-    infinity: InfinityCheck,
+    checkpoints: Checkpoints,
+    *,
     per_edge: bool,
-    keeps_initial: bool,
-) -> tuple[PartitionedArray, int, bool, float]:
-    """Return the values, the number of iterations, whether they have converged, and their absolute sum."""
+) -> Run:
+    """Run iterations until the condition is met."""
+    check = ValueCheck(
+        "gimv", pg, engine, condition, first=[first], identity=identity, operators=operators,
+        weighted=per_edge, all_hear=lambda: all_have_edges(pg, engine.in_[0]),
+    )  # fmt: skip
     graph = pg.graph
     owned = upload_owned(engine, pg, first)
-    initial = engine.copy(owned) if keeps_initial else owned
+    initial = engine.copy(owned) if any("initial" in one.extra for one in operators) else owned
     message, next_message = engine.array(first.dtype), engine.array(first.dtype)
     offsets, targets, blocks = engine.in_
     unit = engine.upload_to_all(np.array([identity], "float64" if first.dtype.kind == "f" else "int64"))
@@ -334,13 +323,12 @@ def _iterate(
         return found
 
     engine.superstep("begin", active=engine.owned)
-    if graph.n == 0:
-        return owned, 0, True, 0.0
-    _, _, total = advance(begin=True, total=0.0, last=condition.limit == 0)
-    if math.isnan(total):
-        raise exception_of("gimv")
-    message, next_message = next_message, message
-    iteration, ready, converged = 0, 0, False
+    iteration, ready, converged, total = 0, 0, graph.n == 0, 0.0
+    if not converged:
+        _, _, total = advance(begin=True, total=0.0, last=condition.limit == 0)
+        if math.isnan(total):
+            raise exception_of("gimv")
+        message, next_message = next_message, message
     while iteration < condition.limit and not converged:
         arrays = {"message": message} if per_edge else {"value": owned, "message": message}
         kept = {name: Bounded(array, -math.inf, math.inf) for name, array in arrays.items()}
@@ -353,15 +341,13 @@ def _iterate(
         engine.superstep("iterate", active=engine.owned, edges=graph.m)
         ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)
         message, next_message = next_message, message
-        value = message if per_edge else owned
-        if math.isnan(total):
-            engine.finish()
-            raise_nan("gimv", pg, value, iteration)
-            raise exception_of("gimv")
-        infinity.step({"value": value}, change, iteration)
+        check.step({"value": message if per_edge else owned}, change, total, iteration)
         converged = condition.is_met(ready == graph.n, change, total)
+    fields = {"value": message if per_edge else owned}
+    check.finish(fields)
     converged = converged or (condition.fixed and ready == graph.n)
-    return message if per_edge else owned, iteration, converged, total
+    edges = graph.m * iteration
+    return Run(pg, engine, fields, iteration, converged, edges, condition, total, passes=iteration)
 
 
 def _unchanged(old: Any, new: Any) -> Any:

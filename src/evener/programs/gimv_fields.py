@@ -8,7 +8,7 @@ MapReduce calls the operators themselves.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
@@ -16,57 +16,39 @@ from numba import types
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values
-from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, digest, kernel_of, settled, source_key
+from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, checked, settled
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
-from evener.programs.payload import Payload, check_combined, described
+from evener.programs.payload import Payload, check_combined, state_class
+from evener.programs.program_functions import Fields, ProgramFunctions
 from evener.programs.vertex_compilation import (
     APPLY_PARAMETERS,
     SEND_PARAMETERS,
-    ProgramFunctions,
     check_fields,
     checked_message,
-    state_class,
 )
 from evener.programs.vertex_program import program_spec
 from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.spec.arguments import check_signed_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Literal
 
     from numpy.typing import ArrayLike
 
     from evener.engine.checkpoints.request import Checkpoint
+    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.operators import Operator
     from evener.programs.supersteps import Run
     from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["run_fields"]
-
-_OWN_FILES = ("gimv_fields.py", "vertex_compilation.py", "payload.py")
-
-
-class _Fields(NamedTuple):
-    """The fields of a value: their names and types."""
-
-    names: tuple[str, ...]
-    dtypes: tuple[str, ...]
-
-    @property
-    def real(self) -> tuple[bool, ...]:
-        """Whether operators see each field as float64 instead of int64."""
-        return tuple(dtype != "int64" for dtype in self.dtypes)
-
-    @property
-    def value(self) -> Payload:
-        """A value as a payload."""
-        return Payload.of_dtypes(self.dtypes)
 
 
 def run_fields(
@@ -80,40 +62,21 @@ def run_fields(
     condition: Condition,
     engine: Literal["fused", "mapreduce"],
     checkpoint: Checkpoint | None,
-    **placement: Any,
+    placement: Placement,
+    progress: Callable[[Progress], None] | None,
 ) -> Run:
     """Return a run of GIM-V, with the fields of the values.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    graph : Graph or PartitionedGraph
-    source : Graph
-        The graph without its placement.
-    operators : Operators
-    spec : AlgorithmSpec
-        That of GIM-V.
-    v0, identity
-        As for `evener.gimv`.
-    condition : Condition
-    engine, checkpoint
-        As for `evener.gimv`.
-    **placement
-        The arguments of `evener.gimv` that say where to run, and `progress`.
-
-    Raises
-    ------
-    ArgumentError
-        If an operator cannot be compiled or returns another type than it should.
+    This is a collective operation; all ranks must call it. `source` is the graph without its placement. Other
+    arguments are those of `evener.gimv`.
     """
     if not v0:
         msg = "v0=: expected at least one field, found an empty mapping"
         raise ArgumentError(msg)
     first = {name: first_values(values, source, f"v0={{{name!r}: ...}}") for name, values in v0.items()}
-    fields = _Fields(tuple(first), tuple(str(values.dtype) for values in first.values()))
+    fields = Fields.of(first)
     state_class(fields.names, "v0=")  # checks the names
-    if condition.tolerance is not None and not any(fields.real):
+    if condition.tolerance is not None and "f" not in fields.value.kinds:
         msg = (
             "until=: a float is a sum of changes of floating-point fields, and v0= has only integers; give a "
             "number of iterations or a function"
@@ -122,51 +85,50 @@ def run_fields(
     real_weights = weights_are_real(source)
     if operators.combine2.own[0] in operators.combine2.reads:
         check_signed_weights(source, UNSIGNED_WEIGHTS)
-    operators, message = settled(operators, lambda own: _message_of(own, fields, real_weights=real_weights))
+    variant = f"fields {fields} {real_weights}"
+    operators, found = settled(
+        operators,
+        lambda own: checked(
+            lambda: _checked(own, fields, real_weights=real_weights), own, variant, checked_message
+        ),
+    )
+    message = Payload.of_text(found)
     negative = any((values < 0).any() for values in first.values())
     unit = check_algebra(operators.combine_all.python, identity, message, negative=negative)
     if engine == "mapreduce":
         return run_two_stages(
             graph, operators, Signature(fields.value, message, real_weights), first=first, identity=unit,
-            condition=condition, **placement,
+            condition=condition, placement=placement, progress=progress,
         )  # fmt: skip
     keeps_initial = any("initial" in one.extra for one in operators)
     functions = _functions(operators, fields, keeps_initial=keeps_initial)
     own = replace(
-        program_spec(spec.name, spec.summary, [], fields=len(functions.names), run=spec.run),
+        program_spec(spec.name, spec.summary, [], fields=len(functions.fields.names), run=spec.run),
         directions=spec.directions,
         unit=spec.unit,
     )
-    values = first | dict(zip(functions.names[len(first) :], first.values(), strict=keeps_initial))
+    values = first | dict(zip(functions.fields.names[len(first) :], first.values(), strict=keeps_initial))
     run = run_functions(
         graph, functions, own, first=values, message=message, identity=unit, condition=condition,
-        all_work=True, checkpoint=checkpoint, **placement,
+        all_work=True, placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return run._replace(fields={name: run.fields[name] for name in fields.names})
 
 
-def _message_of(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:
-    """Return what `combine2` returns, after all operators are compiled for the fields."""
-    key = digest(source_key(*_OWN_FILES), f"fields {fields} {real_weights}", *(one.code for one in operators))
-    return kernel_of(
-        key, lambda cache: described(cache, lambda: _checked(operators, fields, real_weights=real_weights))
-    )
-
-
-def _checked(operators: Operators, fields: _Fields, *, real_weights: bool) -> Payload:
+def _checked(operators: Operators, fields: Fields, *, real_weights: bool) -> Payload:
     value, weight = fields.value.type, types.float64 if real_weights else types.int64
     extra = dict.fromkeys(MESSAGE_PARAMETERS, types.int64) | {"total": types.float64, "initial": value}
     message = checked_message(operators.combine2, (weight, value), extra)
     check_combined(operators.combine_all, message, "combine2")
     returned = operators.assign.returned((value, message.type), extra)
     expected = f"({', '.join(fields.names)},)"
-    check_fields(operators.assign, returned, fields.names, fields.real, expected=expected, returned=returned)
+    check_fields(operators.assign, returned, fields, expected=expected, returned=returned)
     is_met = operators.until.returned((value, value), extra)
     operators.until.check_truth(is_met, "whether a vertex has converged")
     return message
 
 
-def _functions(operators: Operators, fields: _Fields, *, keeps_initial: bool) -> ProgramFunctions:
+def _functions(operators: Operators, fields: Fields, *, keeps_initial: bool) -> ProgramFunctions:
     """Return the functions of the vertex program."""
     count = len(fields.names)
 
@@ -181,8 +143,8 @@ def _functions(operators: Operators, fields: _Fields, *, keeps_initial: bool) ->
 
     # A state keeps float32, and `until` compares states.
     kept = [
-        f"np.float64(np.{dtype}(x[{i}]))" if real else f"np.int64(x[{i}])"
-        for i, (dtype, real) in enumerate(zip(fields.dtypes, fields.real, strict=True))
+        f"np.int64(x[{i}])" if dtype == "int64" else f"np.float64(np.{dtype}(x[{i}]))"
+        for i, dtype in enumerate(fields.dtypes)
     ]
     # These names are longer than those of the fields, so they differ from them.
     joined = "_".join(fields.names)
@@ -208,8 +170,7 @@ def _functions(operators: Operators, fields: _Fields, *, keeps_initial: bool) ->
         known |= zip(numbers(one), one.numbers, strict=True)
     exec(text, known)  # noqa: S102 - the text has numbers and names of parameters only
     return ProgramFunctions(
-        (*fields.names, *more),
-        fields.dtypes * (2 if more else 1),
+        Fields((*fields.names, *more), fields.dtypes * (2 if more else 1)),
         read_operator("combine2", known["send"], SEND_PARAMETERS),
         operators.combine_all,
         read_operator("assign", known["apply"], APPLY_PARAMETERS),

@@ -26,18 +26,10 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 class KernelCache:
     """Compiled kernels on disk, for the attribute ``_cache`` of a Numba dispatcher.
 
-    Numba's own cache identifies a function by its file. This cache uses a key of the caller, because
-    operators may come from a prompt or a notebook. Without a writable folder, nothing is cached. A file
-    begins with a checksum, because a damaged kernel could give a wrong answer: its kernel is compiled again.
-
-    Parameters
-    ----------
-    key : str
-        Identifies the code, as a part of a file name.
-
-    Attributes
-    ----------
-    key : str
+    Numba's own cache identifies a function by its file. This cache uses a key of the caller, which is a part
+    of file names, because operators may come from a prompt or a notebook. Without a writable folder, nothing
+    is cached. A file begins with a checksum, because a damaged kernel could give a wrong answer: its kernel
+    is compiled again.
     """
 
     def __init__(self, key: str) -> None:

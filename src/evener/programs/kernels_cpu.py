@@ -26,17 +26,12 @@ _ONE = np.uint64(1)
 
 
 def make_iterate(
-    wide: Any, combine2: Any, combine_all: Any, assign: Any, until: Any, *, per_edge: bool
+    combine2: Any, combine_all: Any, assign: Any, until: Any, *, wide: Any, per_edge: bool
 ) -> Any:
     """Return the kernel `iterate`, with the operators compiled into it.
 
-    Parameters
-    ----------
-    wide : type
-        ``np.float64`` or ``np.int64``.
-    combine2, combine_all, assign, until : compiled functions
-    per_edge : bool
-        Whether `combine2` is called for each edge instead of each vertex.
+    `wide` is ``np.float64`` or ``np.int64``. If `per_edge`, `combine2` is called for each edge instead of
+    each vertex.
     """
     pull_row = _pull_values(wide, combine2, combine_all) if per_edge else _pull_messages(wide, combine_all)
 

@@ -27,33 +27,29 @@ _SMALLEST, _LARGEST = 1e-140, 1e140
 def unit_length(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
     """Return the values of this rank's block, divided by the Euclidean norm over all ranks."""
     values = _scaled(pg, array)
-    length = math.sqrt(pg.world.allreduce(float(values @ values), "sum"))
-    return np.asarray(values / (length or 1.0))
+    return values / (math.sqrt(pg.world.allreduce(float(values @ values), "sum")) or 1.0)
 
 
 def unit_sum(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
     """Return the values of this rank's block, divided by their sum over all ranks."""
     values = _scaled(pg, array)
-    return np.asarray(values / (pg.world.allreduce(float(values.sum()), "sum") or 1.0))
+    return values / (pg.world.allreduce(float(values.sum()), "sum") or 1.0)
 
 
-def equal_length(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
+def equal_length(pg: PartitionedGraph, _: PartitionedArray) -> NDArray[np.float64]:
     """Return equal values of this rank's block, with the Euclidean norm 1 over all ranks."""
-    return np.full(len(pg.gather(array)), 1 / math.sqrt(max(pg.graph.n, 1)))
+    return np.full(len(pg.block), 1 / math.sqrt(max(pg.graph.n, 1)))
 
 
-def equal_sum(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64]:
+def equal_sum(pg: PartitionedGraph, _: PartitionedArray) -> NDArray[np.float64]:
     """Return equal values of this rank's block, with the sum 1 over all ranks."""
-    return np.full(len(pg.gather(array)), 1 / max(pg.graph.n, 1))
+    return np.full(len(pg.block), 1 / max(pg.graph.n, 1))
 
 
 def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  # noqa: FBT001 - an argument
     """Return whether a power iteration multiplies by the weights of the edges; by default, if there are any.
 
-    Raises
-    ------
-    ArgumentError
-        As `weights_used`. If the largest weight is too small or too large for products.
+    An ArgumentError is raised if the largest weight is too small or too large for products.
     """
     used, heaviest = weights_used(graph, weights, algorithm), graph.weight_range[1]
     if used and heaviest != 0 and not _SMALLEST <= heaviest <= _LARGEST:
@@ -68,10 +64,7 @@ def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  #
 def vanishes(run: Run, name: str, *, weighted: bool) -> bool:
     """Return whether the matrix of a power iteration is zero: no edge, or no weight above 0.
 
-    Raises
-    ------
-    ArgumentError
-        If all values are 0, and the matrix is not zero.
+    An ArgumentError is raised if all values are 0, and the matrix is not zero.
     """
     graph = run.pg.graph
     if graph.m == 0 or (weighted and graph.weight_range[1] == 0):

@@ -37,39 +37,17 @@ __all__ = ["Operator", "read_operator", "type_text"]
 
 @dataclass(frozen=True)
 class Operator:
-    """A checked operator.
+    """A checked operator."""
 
-    Attributes
-    ----------
-    name : str
-        The argument that gave the function.
-    python : function
-        The function of the user.
-    function : function
-        The same function with the values of outer variables, and with more parameters for `numbers`.
-    own : tuple of str
-        Names of the parameters whose meaning follows from their position.
-    extra : tuple of str
-        Names of the parameters after them.
-    reads : frozenset of str
-        The parameters of `own` that the code reads.
-    reorder : bool
-        Whether LLVM may reorder the arithmetic.
-    numbers : tuple of numbers
-        The numbers that the code uses from outside.
-    key : str
-        Identifies the code, the types of `numbers`, and all other values that it uses.
-    """
-
-    name: str
-    python: FunctionType
-    function: FunctionType
-    own: tuple[str, ...]
-    extra: tuple[str, ...]
-    reads: frozenset[str]
-    reorder: bool
-    numbers: tuple[Any, ...]
-    key: str
+    name: str  # the argument that gave the function
+    python: FunctionType  # the function of the user
+    function: FunctionType  # with the values of outer variables, and with more parameters for `numbers`
+    own: tuple[str, ...]  # the parameters whose meaning follows from their position
+    extra: tuple[str, ...]  # the parameters after them
+    reads: frozenset[str]  # the parameters of `own` that the code reads
+    reorder: bool  # LLVM may reorder the arithmetic
+    numbers: tuple[Any, ...]  # the numbers that the code uses from outside
+    key: str  # identifies the code, the types of `numbers`, and all other values that it uses
 
     @property
     def code(self) -> str:
@@ -99,14 +77,8 @@ class Operator:
     def adapter(self, extra: Sequence[str], numbers: Sequence[str] | None = None) -> FunctionType:
         """Return a function that calls the operator, with all the parameters `extra` after its own.
 
-        It raises no exception itself, which a C function for a GPU cannot.
-
-        Parameters
-        ----------
-        extra : sequence of str
-        numbers : sequence of str, optional
-            The code of each of the operator's numbers, given a last parameter `numbers`. Default: there is no
-            such parameter, because the operator has no numbers.
+        It raises no exception itself, which a C function for a GPU cannot. `numbers` is the code of each of
+        the operator's numbers, given a last parameter `numbers`. Without it, the operator has no numbers.
         """
         own = [f"own_{i}" for i in range(len(self.own))]
         last = [] if numbers is None else ["numbers"]
@@ -140,10 +112,7 @@ class Operator:
     def returned(self, own: Sequence[types.Type], extra: Mapping[str, types.Type]) -> types.Type:
         """Compile the operator for parameters of these types, and return the type of its result.
 
-        Raises
-        ------
-        ArgumentError
-            With the line of the operator that cannot be compiled, or that returns unsigned integers.
+        An error names the line of an operator that cannot be compiled, or that returns unsigned integers.
         """
         signature = (*own, *(extra[name] for name in self.extra), *map(typeof, self.numbers))
         try:
@@ -160,18 +129,15 @@ class Operator:
             raise ArgumentError(msg)
         return returned
 
-    def check_truth(self, returned: types.Type, what: str) -> None:
-        """Raise an error unless a result is a truth value; a floating-point number may be NaN.
+    def unexpected(self, returned: types.Type, expected: str, more: str = "") -> ArgumentError:
+        """Return the error for a result of another type."""
+        found = f"{type_text(returned)} at {self.where}{more}"
+        return ArgumentError(f"{self.name}: expected a function that returns {expected}, found {found}")
 
-        Raises
-        ------
-        ArgumentError
-            With the place of the operator.
-        """
+    def check_truth(self, returned: types.Type, what: str) -> None:
+        """Raise an error unless a result is a truth value; a floating-point number may be NaN."""
         if not isinstance(returned, types.Integer | types.Boolean):
-            found = f"{type_text(returned)} at {self.where}"
-            msg = f"{self.name}: expected a function that returns {what}, found {found}"
-            raise ArgumentError(msg)
+            raise self.unexpected(returned, what)
 
     def check_number(
         self,
@@ -183,16 +149,9 @@ class Operator:
         """Raise an error unless a result is a number that a value of the type `wide` holds.
 
         `what` is the expected result, and `target` what the number is for, in messages.
-
-        Raises
-        ------
-        ArgumentError
-            With the place of the operator.
         """
         if not isinstance(returned, types.Integer | types.Boolean | types.Float):
-            found = f"{type_text(returned)} at {self.where}"
-            msg = f"{self.name}: expected a function that returns {what}, found {found}"
-            raise ArgumentError(msg)
+            raise self.unexpected(returned, what)
         if isinstance(returned, types.Float) and isinstance(wide, types.Integer):
             msg = (
                 f"{self.name}: returns a floating-point number for {target} at {self.where}; use // "
@@ -235,24 +194,12 @@ def type_text(found: types.Type) -> str:
 def read_operator(
     name: str, given: Any, extra: Sequence[str], *, own: int = 2, reorder: bool = False
 ) -> Operator:
-    """Return the operator of a Python function.
+    """Return the operator of a Python function that the argument `name` gave.
 
-    Parameters
-    ----------
-    name : str
-        The argument that gave the function, for messages.
-    given : function
-        A Python function of `own` parameters, and of further parameters with names in `extra`. A built-in
-        function such as ``min`` or a function of ``operator`` takes two values.
-    extra : sequence of str
-    own : int, default 2
-    reorder : bool, default False
-        Whether LLVM may reorder the arithmetic, because the function is associative.
-
-    Raises
-    ------
-    ArgumentError
-        For another kind of object, other parameters, or code that is not a pure function of numbers.
+    It has `own` parameters, and further parameters with names in `extra`. A built-in function such as ``min``
+    or a function of ``operator`` takes two values. LLVM may `reorder` the arithmetic of an associative
+    function. An ArgumentError is raised for other objects or parameters, or if the code is not a pure
+    function of numbers.
     """
     given = python_function(given)
     if isinstance(given, BuiltinFunctionType | np.ufunc):

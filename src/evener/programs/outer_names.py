@@ -22,24 +22,13 @@ _HAS_METHOD_BIT = sys.version_info >= (3, 12)
 
 
 class Read(NamedTuple):
-    """A read of an outer name.
+    """A read of an outer name."""
 
-    Attributes
-    ----------
-    path : tuple of str
-        The name, and the attributes that follow it.
-    line : int
-    begin, end : int
-        The bytes of the instructions.
-    called : bool
-        Whether the instructions prepare a call of the value.
-    """
-
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # the name, and the attributes that follow it
     line: int
-    begin: int
+    begin: int  # the bytes of the instructions
     end: int
-    called: bool
+    called: bool  # the instructions prepare a call of the value
 
     @property
     def text(self) -> str:
@@ -90,47 +79,18 @@ def _is_attribute(step: dis.Instruction) -> bool:
     return step.opname in ("LOAD_ATTR", "LOAD_METHOD") and not step.is_jump_target
 
 
-def replace_reads(
-    code: CodeType, as_free: Mapping[str, list[Read]], as_global: Mapping[str, list[Read]]
-) -> CodeType:
-    """Return code that reads other variables in the place of the reads.
+def replace_reads(code: CodeType, reads: Mapping[str, list[Read]]) -> CodeType:
+    """Return code that reads new free variables in the place of the reads, which prepare no calls.
 
     Python cannot run code with new free variables, because no instruction copies them. Numba can compile it.
-
-    Parameters
-    ----------
-    code : code
-    as_free, as_global : mapping of str to list of Read
-        The names of new free variables, and of new global variables. None of the reads prepares a call, and
-        those in `as_global` have attributes.
-
-    Raises
-    ------
-    ValueError
-        If the code has too many variables for instructions of two bytes.
+    A ValueError is raised if the code has too many variables for instructions of two bytes.
     """
     # A cell variable that is a parameter has one place.
     places = len({*code.co_varnames, *code.co_cellvars}) + len(code.co_freevars)
     changed = bytearray(code.co_code)
-    for place, own in enumerate(as_free.values(), places):
-        _replace(changed, own, [dis.opmap["LOAD_DEREF"], place])
-    for place, own in enumerate(as_global.values(), len(code.co_names)):
-        _replace(changed, own, [dis.opmap["LOAD_GLOBAL"], place << 1, *[0] * (_GLOBAL_WIDTH - _WIDTH)])
-    names, free = (*code.co_names, *as_global), (*code.co_freevars, *as_free)
-    return code.replace(co_code=bytes(changed), co_names=names, co_freevars=free)
-
-
-def _replace(changed: bytearray, reads: list[Read], instruction: list[int]) -> None:
-    for read in reads:
-        rest = (read.end - read.begin - len(instruction)) // _WIDTH
-        changed[read.begin : read.end] = bytes([*instruction, *[dis.opmap["NOP"], 0] * rest])
-
-
-def _width_of_global() -> int:
-    """Return the bytes of an instruction that reads a global variable, with its cache."""
-    steps = list(dis.get_instructions(compile("lambda: name", "", "eval").co_consts[0]))
-    at = next(i for i, step in enumerate(steps) if step.opname == "LOAD_GLOBAL")
-    return steps[at + 1].offset - steps[at].offset
-
-
-_GLOBAL_WIDTH = _width_of_global()
+    for place, own in enumerate(reads.values(), places):
+        for read in own:
+            unused = (read.end - read.begin) // _WIDTH - 1
+            instructions = [dis.opmap["LOAD_DEREF"], place, *[dis.opmap["NOP"], 0] * unused]
+            changed[read.begin : read.end] = bytes(instructions)
+    return code.replace(co_code=bytes(changed), co_freevars=(*code.co_freevars, *reads))

@@ -6,7 +6,6 @@ represents is not allowed.
 
 from __future__ import annotations
 
-import builtins
 import cmath
 import enum
 import math
@@ -22,43 +21,11 @@ __all__ = ["constant_key", "is_library", "is_number", "is_random", "plain_value"
 
 _MODULES = (math, cmath, operator, np, np.linalg)
 # Built-in functions and types without effects on anything outside an operator.
-_BUILTINS = [
-    "abs",
-    "all",
-    "any",
-    "bool",
-    "chr",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "float",
-    "frozenset",
-    "getattr",
-    "hasattr",
-    "int",
-    "isinstance",
-    "iter",
-    "len",
-    "list",
-    "map",
-    "max",
-    "min",
-    "next",
-    "ord",
-    "pow",
-    "range",
-    "reversed",
-    "round",
-    "set",
-    "slice",
-    "sorted",
-    "str",
-    "sum",
-    "tuple",
-    "zip",
-]
+_BUILTINS = (
+    abs, all, any, bool, chr, complex, dict, divmod, enumerate, filter, float, frozenset, getattr,
+    hasattr, int, isinstance, iter, len, list, map, max, min, next, ord, pow, range, reversed, round, set,
+    slice, sorted, str, sum, tuple, zip,
+)  # fmt: skip
 _NUMBERS = (
     bool, int, float, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
     np.uint64, np.float32, np.float64,
@@ -136,7 +103,7 @@ def _class_key(found: type) -> str | None:
 @lru_cache(maxsize=1)
 def _library() -> dict[int, str]:
     """Return the name of each function and type of the libraries, by its identity."""
-    found = {id(getattr(builtins, name)): name for name in _BUILTINS}
+    found = {id(value): value.__name__ for value in _BUILTINS}
     for module in _MODULES:
         for name, value in vars(module).items():
             if callable(value) and not name.startswith("_"):

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
+from numba import typeof, types
 
 from evener.errors import ArgumentError
 from evener.kernels.cpu.jit import inlined
 from evener.programs.operators import type_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
 
-__all__ = ["Payload", "apart", "check_combined", "described"]
+__all__ = ["Payload", "apart", "check_combined", "state_class"]
 
 
 @dataclass(frozen=True)
 class Payload:
-    """A number, or a tuple of numbers, that user functions see as float64 or int64.
+    """A number, or a tuple of numbers, that user functions see as float64 or int64."""
 
-    Attributes
-    ----------
-    kinds : str
-        "f" or "i" for each number.
-    single : bool
-        Whether the payload is a number instead of a tuple.
-    """
-
-    kinds: str
-    single: bool
+    kinds: str  # "f" or "i" for each number
+    single: bool  # a number instead of a tuple
+    names: tuple[str, ...] = ()  # of the numbers, if the payload is a named tuple
 
     @classmethod
     def of_number(cls, *, real: bool) -> Payload:
@@ -58,6 +51,11 @@ class Payload:
         """Return the tuple of fields of these types: "float32", "float64" or "int64"."""
         return cls("".join("i" if dtype == "int64" else "f" for dtype in dtypes), single=False)
 
+    @classmethod
+    def of_text(cls, text: str) -> Payload:
+        """Return the payload whose `str` is the text."""
+        return cls(text.strip("()"), single="(" not in text)
+
     def __str__(self) -> str:
         return self.kinds if self.single else f"({self.kinds})"
 
@@ -69,6 +67,8 @@ class Payload:
     @property
     def type(self) -> types.Type:
         """The Numba type of the payload."""
+        if self.names:
+            return typeof(state_class(self.names)(*(0.0 if kind == "f" else 0 for kind in self.kinds)))
         fields = tuple(types.float64 if kind == "f" else types.int64 for kind in self.kinds)
         return fields[0] if self.single else types.Tuple(fields)
 
@@ -123,12 +123,33 @@ class Payload:
         return [""] if self.single else [f"[{k}]" for k in range(len(self.kinds))]
 
     def _compile(self, source: str, of_number: str, of_field: str) -> Any:
-        names = {f"wide{k}": np.float64 if kind == "f" else np.int64 for k, kind in enumerate(self.kinds)}
+        names: dict[str, Any] = {
+            f"wide{k}": np.float64 if kind == "f" else np.int64 for k, kind in enumerate(self.kinds)
+        }
         fields = [
             f"wide{k}({of_number if self.single else of_field.format(k=k)})" for k in range(len(self.kinds))
         ]
-        body = fields[0] if self.single else f"({', '.join(fields)},)"
+        kind = ""
+        if self.names:
+            kind, names["State"] = "State", state_class(self.names)
+        body = fields[0] if self.single else f"{kind}({', '.join(fields)},)"
         return _function(source.format(body), names)
+
+
+@lru_cache(maxsize=64)
+def state_class(names: tuple[str, ...], argument: str = "state=") -> Any:
+    """Return the named tuple of fields; `argument` gave their names, for messages.
+
+    A name is an identifier other than "vertex", the column of ids in tables, and is given once.
+    """
+    if "vertex" in names:
+        msg = f"{argument}: expected names of fields, found 'vertex', the column of ids in tables; rename it"
+        raise ArgumentError(msg)
+    try:
+        return namedtuple("State", names)
+    except ValueError as error:
+        msg = f"{argument}: expected names of fields that are Python names: {error}"
+        raise ArgumentError(msg) from error
 
 
 @inlined
@@ -144,39 +165,16 @@ def _function(source: str, names: dict[str, Any]) -> Any:
     return inlined(scope["function"])
 
 
-def described(cache: KernelCache, find: Callable[[], Payload]) -> Payload:
-    """Return a payload from the text that the cache folder keeps; find it at the first use."""
-    kinds = cache.checked
-    if kinds is None:
-        kinds = str(find())
-        cache.mark_checked(kinds)
-    return Payload(kinds.strip("()"), single="(" not in kinds)
-
-
 def check_combined(function: Operator, payload: Payload, source: str) -> None:
     """Compile a function that combines two payloads, and check that it returns such a payload.
 
-    Parameters
-    ----------
-    function : Operator
-    payload : Payload
-    source : str
-        The function that makes the payloads, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If the function cannot be compiled, or returns another type.
+    `source` is the function that makes the payloads, for messages.
     """
     returned = function.returned((payload.type, payload.type), {})
     result = Payload.of_type(returned)
     same = result is not None and result.single == payload.single and len(result.kinds) == len(payload.kinds)
     if result is None or not same:
-        msg = (
-            f"{function.name}: expected a function that returns {type_text(payload.type)} as {source} does, "
-            f"found {type_text(returned)} at {function.where}"
-        )
-        raise ArgumentError(msg)
+        raise function.unexpected(returned, f"{type_text(payload.type)} as {source} does")
     if any(own == "i" and found == "f" for own, found in zip(payload.kinds, result.kinds, strict=True)):
         msg = (
             f"{function.name}: returns a floating-point number for an integer of {source} at "

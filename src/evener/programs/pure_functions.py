@@ -49,38 +49,18 @@ _UNUSED = 0
 
 @dataclass(frozen=True)
 class PureFunction:
-    """A checked function.
+    """A checked function."""
 
-    Attributes
-    ----------
-    function : function
-        The function, with further parameters for `numbers`.
-    numbers : tuple of numbers
-        The outer numbers that are arguments.
-    key : str
-        Identifies the code, its constants, and the types of `numbers`.
-    """
-
-    function: FunctionType
-    numbers: tuple[Any, ...]
-    key: str
+    function: FunctionType  # with further parameters for `numbers`
+    numbers: tuple[Any, ...]  # the outer numbers that are arguments
+    key: str  # identifies the code, its constants, and the types of `numbers`
 
 
 def pure_function(name: str, function: FunctionType, *, arguments: bool) -> PureFunction:
     """Return a checked copy of a function that the argument `name` gave.
 
-    Parameters
-    ----------
-    name : str
-    function : function
-    arguments : bool
-        Whether outer numbers are arguments instead of constants. Those of other functions that the function
-        calls are constants.
-
-    Raises
-    ------
-    ArgumentError
-        If the function, or a function that it calls, is recursive or not pure.
+    With `arguments`, outer numbers are arguments instead of constants. Those of other functions that the
+    function calls are constants. An ArgumentError is raised if one of the functions is recursive or not pure.
     """
     return _Check(name, function, ()).result(arguments=arguments)
 
@@ -91,8 +71,7 @@ class _Check:
     def __init__(self, name: str, function: FunctionType, callers: tuple[CodeType, ...]) -> None:
         self.name, self.given, self.code = name, function, function.__code__
         if self.code in callers:
-            msg = f"{name}: recursion at {place_of(self.code)}; write a loop instead"
-            raise ArgumentError(msg)
+            raise self._error("recursion", self.code, advice="write a loop instead")
         self.callers = (*callers, self.code)
         # The values of global names, and of free variables and of reads that can become variables.
         self.globals: dict[str, Any] = {"__builtins__": builtins, "__name__": __name__}
@@ -112,15 +91,15 @@ class _Check:
             for name, value in self.values.items()
             if arguments and is_number(value) and not isinstance(value, bool | np.bool_)
         ]
-        as_free = {text: reads for text, reads in self.replaced.items() if text in given}
-        others = {text: reads for text, reads in self.replaced.items() if text not in given}
-        as_global = {text: reads for text, reads in others.items() if "." in text}
+        # Constants that the code reads by a global name stay global.
+        as_global = {text for text in self.replaced if text not in given and "." not in text}
+        as_free = {text: reads for text, reads in self.replaced.items() if text not in as_global}
         try:
-            code = replace_reads(self.code, as_free, as_global)
+            code = replace_reads(self.code, as_free)
         except ValueError:
-            msg = f"{self.name}: too many variables at {place_of(self.code)}; write several functions"
-            raise ArgumentError(msg) from None
-        names = self.globals | {text: self.values[text] for text in others}
+            advice = "write several functions"
+            raise self._error("too many variables", self.code, advice=advice) from None
+        names = self.globals | {text: self.values[text] for text in as_global}
         values = [self.values.get(name, _UNUSED) for name in code.co_freevars]
         are_given = [name in given for name in code.co_freevars]
         numbers = tuple(one for one, is_given in zip(values, are_given, strict=True) if is_given)
@@ -130,12 +109,9 @@ class _Check:
         if numbers:
             function = self._around(code, names, values, are_given)
         else:
-            function = self._with_constants(code, names, values)
+            cells = tuple(map(CellType, values))
+            function = FunctionType(code, names, self.given.__name__, self.defaults or None, cells)
         return PureFunction(function, numbers, key.hexdigest())
-
-    def _with_constants(self, code: CodeType, names: dict[str, Any], values: Sequence[Any]) -> FunctionType:
-        cells = tuple(map(CellType, values))
-        return FunctionType(code, names, self.given.__name__, self.defaults or None, cells)
 
     def _around(
         self, code: CodeType, names: dict[str, Any], values: Sequence[Any], given: Sequence[bool]
@@ -189,11 +165,8 @@ class _Check:
             return
         if is_attribute:
             where = " in an inner function" if inner else " in a call"
-            msg = (
-                f"{self.name}: reads {read.text!r}{where} at {place_of(code, read.line)}; give it a name of "
-                "its own in the function or before it"
-            )
-            raise ArgumentError(msg)
+            advice = "give it a name of its own in the function or before it"
+            raise self._error(f"reads {read.text!r}{where}", code, read.line, advice)
         (self.values if name in self.code.co_freevars else self.globals)[name] = kept
         self.keys[f"constant {read.text}"] = key
 
@@ -224,18 +197,14 @@ class _Check:
         if isinstance(value, FunctionType):
             pure = _Check(self.name, value, self.callers).result(arguments=False)
             return inlined(pure.function), pure.key
-        where = place_of(code, read.line)
         if value is print:  # threads of a kernel may wait for Python's lock forever
-            msg = f"{self.name}: prints at {where}; {ADVICE}, and call it from Python to see its values"
-            raise ArgumentError(msg)
+            advice = f"{ADVICE}, and call it from Python to see its values"
+            raise self._error("prints", code, read.line, advice)
         shows_value = is_library(base) or isinstance(base, type)
         text, found = (read.text, value) if shows_value else (read.path[0], base)
         kind = f"the module {found.__name__}" if isinstance(found, ModuleType) else type_name(found)
-        msg = (
-            f"{self.name}: uses {text!r} ({kind}) at {where}; {ADVICE}, which may use numbers, tuples of "
-            "numbers, functions, math and numpy from outside"
-        )
-        raise ArgumentError(msg)
+        advice = f"{ADVICE}, which may use numbers, tuples of numbers, functions, math and numpy from outside"
+        raise self._error(f"uses {text!r} ({kind})", code, read.line, advice)
 
     def _default(self, value: Any) -> Any:
         """Return the default of a parameter, which is a constant."""
@@ -248,14 +217,18 @@ class _Check:
         self.keys[f"default {len(self.keys)}"] = key
         return value
 
+    def _error(
+        self, what: str, code: CodeType, line: int | None = None, advice: str = ADVICE
+    ) -> ArgumentError:
+        return ArgumentError(f"{self.name}: {what} at {place_of(code, line)}; {advice}")
+
     def _undefined(self, text: str, code: CodeType, read: Read) -> ArgumentError:
         msg = f"{self.name}: the name {text!r} is not defined, at {place_of(code, read.line)}"
         return ArgumentError(msg)
 
     def _forbid_random(self, value: Any, code: CodeType, read: Read) -> None:
         if is_random(value):
-            msg = f"{self.name}: uses random numbers at {place_of(code, read.line)}; {ADVICE}"
-            raise ArgumentError(msg)
+            raise self._error("uses random numbers", code, read.line)
 
     def _forbid(self, code: CodeType) -> None:
         """Raise an error for instructions of functions that are not pure."""
@@ -265,8 +238,7 @@ class _Check:
             outside = step.opname == "STORE_DEREF" and step.argval in code.co_freevars
             if outside or step.opname in _FORBIDDEN:
                 reason = _FORBIDDEN.get(step.opname, "sets a variable of an enclosing function")
-                msg = f"{self.name}: {reason} at {place_of(code, line)}; {ADVICE}"
-                raise ArgumentError(msg)
+                raise self._error(reason, code, line)
 
 
 def python_function(value: Any) -> Any:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_or
-from evener.kernels.cpu.bits import is_set
+from evener.kernels.cpu.bits import is_set, set_bit
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = ["schedule"]
 
 _ONE = np.uint64(1)
-_SIX = np.uint64(6)
-_LOW_BITS = np.uint64(63)
 
 
 @inline_step
-def _set_bit(words, i):
-    bit = _ONE << (i & _LOW_BITS)
-    if not words[i >> _SIX] & bit:
-        fetch_or(words, i >> _SIX, bit)
+def _add(words, i):
+    if not is_set(words, i):
+        set_bit(words, i)
 
 
 @inline_step
@@ -30,9 +26,9 @@ def _schedule_share(offsets, targets, blocks, active, scheduled, counter):
     while b + _ONE < np.uint64(len(blocks)):
         for v in range(np.uint64(blocks[b]), np.uint64(blocks[b + _ONE])):
             if is_set(active, v):
-                _set_bit(scheduled, v)
+                _add(scheduled, v)
                 for e in range(offsets[v], offsets[v + _ONE]):
-                    _set_bit(scheduled, np.uint64(targets[e]))
+                    _add(scheduled, targets[e])
         b = take_chunk(counter, _ONE)
 
 

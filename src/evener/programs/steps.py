@@ -26,7 +26,6 @@ __all__ = [
     "is_constant",
     "message_dtypes",
     "owned_values",
-    "raise_nan",
     "upload_owned",
     "write_owned",
 ]
@@ -40,28 +39,6 @@ def exception_of(name: str) -> ArgumentError:
         "shifts, and int of NaN or of a number beyond 64 bits"
     )
     return ArgumentError(msg)
-
-
-def raise_nan(name: str, pg: PartitionedGraph, value: PartitionedArray, iteration: int) -> None:
-    """Raise an error that names the first vertex with NaN, on all ranks; return if there is none.
-
-    This is a collective operation; all ranks must call it.
-
-    Raises
-    ------
-    ArgumentError
-        If a value is NaN.
-    """
-    found = np.flatnonzero(np.isnan(pg.gather(value)))
-    own = pg.block.start + int(found[0]) if len(found) else pg.graph.n
-    first = pg.world.allreduce(own, "min")
-    if first < pg.graph.n:
-        (vertex,) = pg.graph.ids_of(np.array([first]))
-        msg = (
-            f"{name}: the value of vertex {vertex} is NaN after iteration {iteration}; the functions divide "
-            "0 by 0, or combine infinities"
-        )
-        raise ArgumentError(msg)
 
 
 def all_have_edges(pg: PartitionedGraph, *offsets: PartitionedArray) -> bool:

@@ -20,14 +20,12 @@ import numpy as np
 
 from evener.engine.checkpoints.state import Bounded, restore, values_of
 from evener.engine.engine import Engine, PartitionedArray
-from evener.errors import ArgumentError
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
 from evener.programs.steps import (
     all_have_edges,
     exception_of,
     message_dtypes,
-    raise_nan,
     upload_owned,
     write_owned,
 )
@@ -43,10 +41,11 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.planning.plan import Plan
     from evener.programs.arguments import Condition
-    from evener.programs.infinity import InfinityCheck
     from evener.programs.mapreduce.stages import Stages
     from evener.programs.payload import Payload
+    from evener.programs.value_check import ValueCheck
     from evener.programs.vertex_kernels_cpu import Shape
 
 __all__ = ["Run", "Supersteps"]
@@ -61,51 +60,30 @@ _DENSE_SHARE = 0.5
 
 
 class Run(NamedTuple):
-    """A finished run of a program or of GIM-V: its fields, and facts about it.
-
-    Attributes
-    ----------
-    converged : bool
-        Whether the condition is met. After a fixed number of iterations: whether nothing changes.
-    total : float
-        The last sum over all vertices, of `aggregate` or of absolute values.
-    passes : int
-        The passes that plans count; 0 for MapReduce.
-    """
+    """A finished run of a program or of GIM-V: its fields, and facts about it."""
 
     pg: PartitionedGraph
     engine: Engine | Stages
     fields: dict[str, PartitionedArray]
     iterations: int
-    converged: bool
+    converged: bool  # the condition is met; after a fixed number of iterations: nothing changes
     edges: int
     condition: Condition
-    total: float
-    passes: int
+    total: float  # the last sum over all vertices, of `aggregate` or of absolute values
+    passes: int  # that plans count; 0 for MapReduce
+    plan: Plan | None = None  # that chose the placement
 
 
 class Supersteps:
-    """The arrays of a run, and its supersteps.
+    """The arrays of a run, and its supersteps, by the kernel of `step_kernel`.
 
-    Parameters
-    ----------
-    engine, pg : Engine, PartitionedGraph
-    kernel : Kernel
-        As `step_kernel` returns it.
-    shape : Shape
-    first : dict of str to ndarray
-        The first values of the fields.
-    identity : number or tuple of numbers
-        The message of a vertex without messages.
-    along : tuple of {"out", "in", "both"}
-        The directions of messages in the first superstep, the second, and so on, in turn.
-    keeps_messages : bool
-        Whether all messages of a vertex are needed at once, to find the most frequent one.
-    all_work : bool
-        Whether all vertices work in each superstep, active or not, until the condition is met. The graph then
-        needs only the edges that bring messages.
-    columns : tuple of list of ColumnBlocks or None
-        The column blocks of each partition's in-edges, and of its out-edges.
+    `first` has the first values of the fields, and `identity` is the message of a vertex without messages.
+    `along` has the directions of messages in the first superstep, the second, and so on, in turn. If
+    `keeps_messages`, all messages of a vertex are needed at once, to find the most frequent one. `columns`
+    has the column blocks of each partition's in-edges, and of its out-edges.
+
+    If `all_work`, all vertices work in each superstep, active or not, until the condition is met. The graph
+    then needs only the edges that bring messages.
     """
 
     def __init__(
@@ -170,7 +148,7 @@ class Supersteps:
         self,
         active: NDArray[np.bool_] | None,
         condition: Condition,
-        infinity: InfinityCheck,
+        check: ValueCheck,
         name: str,
         checkpoints: Checkpoints,
     ) -> Run:
@@ -216,11 +194,9 @@ class Supersteps:
                 dense=worked is None or read > _DENSE_SHARE * most,
             )  # fmt: skip
             bits, edges = next_bits, edges + int(read)
-            if math.isnan(change) or math.isnan(total):
-                self._raise_nan(name, iteration, change)
-            infinity.step(self.fields, change, iteration)
+            check.step(self.fields, change, total, iteration)
             converged = condition.is_met(count == 0, change, total) or (count == 0 and not self.all_work)
-        infinity.finish(self.fields)
+        check.finish(self.fields)
         done = converged or (condition.fixed and count == 0)
         return Run(self.pg, engine, self.fields, iteration, done, edges, condition, total, passes=iteration)
 
@@ -288,16 +264,6 @@ class Supersteps:
             return self.engine.owned
         owned = values_of(self.engine, active)
         return self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
-
-    def _raise_nan(self, name: str, iteration: int, change: float) -> None:
-        self.engine.finish()
-        for field in self.fields.values():
-            if field.dtype.kind == "f":
-                raise_nan(name, self.pg, field, iteration)
-        if math.isnan(change):
-            raise exception_of(name)
-        msg = f"{name}: the sum of aggregate is NaN after iteration {iteration}"
-        raise ArgumentError(msg)
 
 
 def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:

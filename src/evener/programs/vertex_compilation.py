@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numba import typeof, types
+from numba import types
 
 from evener.errors import ArgumentError
-from evener.kernels.cpu.jit import inlined
-from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
-    adapted_operators,
+    checked,
     digest,
-    kernel_of,
     source_key,
-    with_numbers,
+    user_kernel,
 )
-from evener.programs.operators import type_text
-from evener.programs.payload import Payload, check_combined, described
-from evener.programs.vertex_kernels_cpu import Functions, Shape, make_step
+from evener.programs.payload import Payload, check_combined
+from evener.programs.vertex_kernels_cpu import Shape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS, TupleStep, tuple_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from evener.programs.kernel_cache import KernelCache
     from evener.programs.operators import Operator
+    from evener.programs.program_functions import Fields, ProgramFunctions
 
 __all__ = [
     "APPLY_PARAMETERS",
     "SEND_PARAMETERS",
-    "ProgramFunctions",
     "check_fields",
     "checked_message",
     "gpu_step",
     "message_of",
-    "state_class",
     "step_kernel",
 ]
 
@@ -49,133 +41,39 @@ __all__ = [
 SEND_PARAMETERS = (*MESSAGE_PARAMETERS, "iteration")
 APPLY_PARAMETERS = (*SEND_PARAMETERS, "total")
 
+_PARAMETERS = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
 _EXTRA = dict.fromkeys(SEND_PARAMETERS, types.int64) | {"total": types.float64}
-_OWN_FILES = (
-    "vertex_kernels_cpu.py",
-    "vertex_kernels_gpu.py",
-    "vertex_tuples_gpu.py",
-    "vertex_compilation.py",
-    "payload.py",
-)
-
-
-class ProgramFunctions(NamedTuple):
-    """The checked functions of a program, and its fields.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The fields of the state.
-    dtypes : tuple of str
-        The type of each field: "float32", "float64" or "int64".
-    send, apply, aggregate : Operator
-    combine : Operator or None
-        None for the most frequent message.
-    """
-
-    names: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    send: Operator
-    combine: Operator | None
-    apply: Operator
-    aggregate: Operator
-
-    @property
-    def real(self) -> tuple[bool, ...]:
-        """Whether functions see each field as float64 instead of int64."""
-        return tuple(dtype != "int64" for dtype in self.dtypes)
-
-    @property
-    def state(self) -> Payload:
-        """The fields as a payload."""
-        return Payload.of_dtypes(self.dtypes)
-
-    @property
-    def key(self) -> str:
-        """Identifies the code of the functions, and the fields."""
-        return self._described([one.code if one else "most_frequent" for one in self.operators])
-
-    @property
-    def meaning(self) -> str:
-        """Identifies the functions with all their values, and the fields."""
-        return self._described([one.meaning if one else "most_frequent" for one in self.operators])
-
-    @property
-    def operators(self) -> tuple[Operator | None, ...]:
-        """All functions."""
-        return self.send, self.combine, self.apply, self.aggregate
-
-    def _described(self, functions: list[str]) -> str:
-        return " ".join([str(self.names), str(self.dtypes), *functions])
 
 
 def message_of(functions: ProgramFunctions, *, real_weights: bool) -> Payload:
-    """Return what `send` returns, after all functions are compiled for the fields.
-
-    Raises
-    ------
-    ArgumentError
-        If a function cannot be compiled or returns another type than it should.
-    """
-    key = digest(source_key(*_OWN_FILES), f"message {real_weights}", functions.key)
-    return kernel_of(key, lambda cache: described(cache, lambda: _checked(functions, real_weights)))
+    """Return what `send` returns, after all functions are compiled for the fields and checked."""
+    variant = f"message {real_weights} {functions.fields}"
+    return Payload.of_text(checked(lambda: _checked(functions, real_weights), functions.operators, variant))
 
 
 def checked_message(
     send: Operator, own: tuple[types.Type, types.Type], extra: Mapping[str, types.Type]
 ) -> Payload:
-    """Compile a function that makes messages, and return what it returns.
-
-    Raises
-    ------
-    ArgumentError
-        If the function cannot be compiled, or returns no number and no tuple of numbers.
-    """
+    """Compile a function that makes messages, and return what it returns: numbers, or an error is raised."""
     returned = send.returned(own, extra)
     message = Payload.of_type(returned)
     if message is None:
-        found = f"{type_text(returned)} at {send.where}"
-        msg = f"{send.name}: expected a function that returns a number or a tuple of numbers, found {found}"
-        raise ArgumentError(msg)
+        raise send.unexpected(returned, "a number or a tuple of numbers")
     return message
 
 
 def check_fields(
-    function: Operator,
-    fields: types.Type,
-    names: Sequence[str],
-    real: Sequence[bool],
-    *,
-    expected: str,
-    returned: types.Type,
+    function: Operator, found: types.Type, fields: Fields, *, expected: str, returned: types.Type
 ) -> None:
-    """Raise an error unless a function returns a number for each field.
+    """Raise an error with the place of the function unless it returns a number for each field.
 
-    Parameters
-    ----------
-    function : Operator
-    fields : type
-        The part of the result that should be the fields.
-    names : sequence of str
-    real : sequence of bool
-        Whether each field is float64 instead of int64.
-    expected : str
-        The whole result, for messages.
-    returned : type
-        The whole result as it is.
-
-    Raises
-    ------
-    ArgumentError
-        With the place of the function.
+    `found` is the part of the result `returned` that should be the fields. `expected` is the whole result,
+    for messages.
     """
-    if not isinstance(fields, types.BaseTuple) or len(fields) != len(names):
-        found = f"{type_text(returned)} at {function.where}"
-        msg = f"{function.name}: expected a function that returns {expected}, found {found}"
-        raise ArgumentError(msg)
-    for name, field, is_real in zip(names, fields, real, strict=True):
-        wide = types.float64 if is_real else types.int64
-        function.check_number(field, wide, expected, f"the integer field {name!r}")
+    if not isinstance(found, types.BaseTuple) or len(found) != len(fields.names):
+        raise function.unexpected(returned, expected)
+    for name, own, wide in zip(fields.names, found, fields.value.type, strict=True):
+        function.check_number(own, wide, expected, f"the integer field {name!r}")
 
 
 def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
@@ -187,9 +85,7 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
     The functions have been checked by `message_of`.
     """
-    key = digest(source_key(*_OWN_FILES), f"{shape} {WORKERS}", functions.key)
-    step = kernel_of(key, lambda cache: _build(functions, shape, cache))
-    step = with_numbers(step, functions.operators)
+    step = user_kernel(make_step, functions.operators, _PARAMETERS, state=functions.fields.state, shape=shape)
 
     def on_cpu(
         scratch: Any, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
@@ -208,30 +104,16 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
 
 def gpu_step(functions: ProgramFunctions, shape: Shape) -> GpuStep | TupleStep:
     """Return the function of a GPU that runs a superstep, with the numbers of functions as constants."""
-    key = digest(source_key(*_OWN_FILES), str(shape), functions.meaning)
-    parameters = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
-    pairs = zip(functions.operators, parameters, strict=True)
-    own = [one and one.fixed_adapted(extra) for one, extra in pairs]
-    adapted, named = _functions(functions, own), state_class(functions.names)
+    key = digest(source_key(gpu_step, linked_functions, tuple_functions), str(shape), functions.meaning)
+    pairs = zip(functions.operators, _PARAMETERS, strict=True)
+    adapted = [one and one.fixed_adapted(extra) for one, extra in pairs]
     if shape.message.single:
-        return GpuStep(linked_functions(functions, adapted, named, shape), key, shape)
-    return TupleStep(tuple_functions(functions, adapted, named, shape), key, shape)
-
-
-def _build(functions: ProgramFunctions, shape: Shape, cache: KernelCache) -> Any:
-    parameters = (SEND_PARAMETERS, (), APPLY_PARAMETERS, SEND_PARAMETERS)
-    step = make_step(_functions(functions, adapted_operators(functions.operators, parameters)), shape)
-    step._cache = cache  # noqa: SLF001 - Numba has no public way
-    return step
-
-
-def _functions(program: ProgramFunctions, operators: Sequence[Any]) -> Functions:
-    state = program.state
-    return Functions(_load_state(program.names, program.real), state.store, state.distance, *operators)
+        return GpuStep(linked_functions(functions, adapted, shape), key, shape)
+    return TupleStep(tuple_functions(functions, adapted, shape), key, shape)
 
 
 def _checked(functions: ProgramFunctions, real_weights: bool) -> Payload:  # noqa: FBT001
-    state = _state_type(functions.names, functions.real)
+    state = functions.fields.state.type
     weight = types.float64 if real_weights else types.int64
     message = checked_message(functions.send, (state, weight), _EXTRA)
     if functions.combine is not None:
@@ -240,43 +122,10 @@ def _checked(functions: ProgramFunctions, real_weights: bool) -> Payload:  # noq
         msg = f'send: expected a number for combine="most_frequent", found a tuple at {functions.send.where}'
         raise ArgumentError(msg)
     functions.aggregate.check_number(functions.aggregate.returned((state,), _EXTRA), types.float64)
-    apply, expected = functions.apply, f"(({', '.join(functions.names)},), active)"
+    apply, expected = functions.apply, f"(({', '.join(functions.fields.names)},), active)"
     returned = apply.returned((state, message.type), _EXTRA)
     is_pair = isinstance(returned, types.BaseTuple) and len(returned) == 2
-    fields, active = tuple(returned) if is_pair else (types.none, types.none)
-    check_fields(apply, fields, functions.names, functions.real, expected=expected, returned=returned)
+    found, active = tuple(returned) if is_pair else (types.none, types.none)
+    check_fields(apply, found, functions.fields, expected=expected, returned=returned)
     apply.check_number(active, types.int64, expected)
     return message
-
-
-@lru_cache(maxsize=64)
-def state_class(names: tuple[str, ...], argument: str = "state=") -> Any:
-    """Return the named tuple of fields; `argument` gave their names, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        If a name is not an identifier, or is given twice. If a name is "vertex", the column of ids in tables.
-    """
-    if "vertex" in names:
-        msg = f"{argument}: expected names of fields, found 'vertex', the column of ids in tables; rename it"
-        raise ArgumentError(msg)
-    try:
-        return namedtuple("State", names)
-    except ValueError as error:
-        msg = f"{argument}: expected names of fields that are Python names: {error}"
-        raise ArgumentError(msg) from error
-
-
-def _state_type(names: tuple[str, ...], real: Sequence[bool]) -> types.Type:
-    return typeof(state_class(names)(*(0.0 if one else 0 for one in real)))
-
-
-@lru_cache(maxsize=64)
-def _load_state(names: tuple[str, ...], real: tuple[bool, ...]) -> Any:
-    """Return a function that reads a state from arrays."""
-    known: dict[str, Any] = {"State": state_class(names), "__name__": __name__}
-    known |= {f"wide_{i}": np.float64 if one else np.int64 for i, one in enumerate(real)}
-    values = ", ".join(f"wide_{i}(fields[{i}][v])" for i in range(len(names)))
-    exec(f"def load(fields, v):\n    return State({values})\n", known)  # noqa: S102 - the text has numbers only
-    return inlined(known["load"])

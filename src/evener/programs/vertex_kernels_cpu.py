@@ -5,8 +5,7 @@ the states if each edge makes its message. `near` and `far` are offsets, targets
 of edges.
 
 The functions are those of the user. They see float64 or int64, and a named tuple as the state. The last
-argument of each is `numbers`, a tuple of the numbers that functions use from outside. `Functions` adapts
-them: `load` and `store` convert between arrays and a state.
+argument of each is `numbers`, a tuple of the numbers that functions use from outside.
 """
 
 from __future__ import annotations
@@ -16,73 +15,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_or
-from evener.kernels.cpu.bits import is_set
+from evener.kernels.cpu.bits import is_set, set_bit
 from evener.kernels.cpu.jit import guarded, inline_step, uncached_parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
 
-__all__ = ["Functions", "Shape", "make_step"]
+__all__ = ["Shape", "make_step"]
 
 _ONE = np.uint64(1)
-_SIX = np.uint64(6)
-_LOW_BITS = np.uint64(63)
-
-
-class Functions(NamedTuple):
-    """The compiled functions of a program.
-
-    Attributes
-    ----------
-    load : ``load(arrays, v)`` returns the state of a vertex.
-    store : ``store(arrays, v, state)`` writes it.
-    distance : ``distance(old, new)`` returns the sum of the changes of floating-point fields.
-    send, combine, apply, aggregate : those of the user; `combine` is None for the most frequent message.
-    """
-
-    load: Any
-    store: Any
-    distance: Any
-    send: Any
-    combine: Any
-    apply: Any
-    aggregate: Any
 
 
 class Shape(NamedTuple):
-    """Properties of a program that decide which code its kernel has.
+    """Properties of a program that decide which code its kernel has."""
 
-    Attributes
-    ----------
-    message : Payload
-        The numbers of a message.
-    real_weights : bool
-        Whether weights are float64 instead of int64.
-    per_edge : bool
-        Whether each edge makes its message, because it depends on the weight.
-    both : bool
-        Whether messages travel along edges in both directions.
-    timed : bool
-        Whether all vertices send in each superstep, because messages depend on its number or on `total`.
-    only_out : bool
-        Whether all messages travel along out-edges.
-    """
-
-    message: Payload
-    real_weights: bool
-    per_edge: bool
-    both: bool
-    timed: bool
-    only_out: bool
+    message: Payload  # the numbers of a message
+    real_weights: bool  # weights are float64 instead of int64
+    per_edge: bool  # each edge makes its message, because it depends on the weight
+    both: bool  # messages travel along edges in both directions
+    timed: bool  # all vertices send in each superstep, because messages depend on its number
+    only_out: bool  # all messages travel along out-edges
 
 
-def make_step(functions: Functions, shape: Shape) -> Any:
-    """Return the kernel `step`, with the functions compiled into it."""
-    load, store, distance, send, _, apply, aggregate = functions
+def make_step(send: Any, combine: Any, apply: Any, aggregate: Any, *, state: Payload, shape: Shape) -> Any:
+    """Return the kernel `step`, with the functions compiled into it; `combine` may be None."""
+    load, store, distance = state.load, state.store, state.distance
     one = np.float64(1) if shape.real_weights else np.int64(1)
-    gather = _most_frequent(functions, shape) if functions.combine is None else _combined(functions, shape)
+    message_of_edge = _message_of(load, send, shape)
+    gather = _combined(message_of_edge, combine, shape) if combine else _most_frequent(message_of_edge, shape)
     per_edge, both, timed, only_out = shape.per_edge, shape.both, shape.timed, shape.only_out
     load_message, store_message = shape.message.load, shape.message.store
 
@@ -96,7 +57,7 @@ def make_step(functions: Functions, shape: Shape) -> Any:
         state, is_active = apply(old, message, own_degree, vertex, n, iteration, total, numbers)
         store(fields, v, state)
         if is_active:
-            fetch_or(active, v >> _SIX, _ONE << (v & _LOW_BITS))
+            set_bit(active, v)
         return np.int64(1 if is_active else 0), distance(old, load(fields, v))
 
     @inline_step
@@ -169,9 +130,8 @@ def make_step(functions: Functions, shape: Shape) -> Any:
     return step
 
 
-def _message_of(functions, shape):
+def _message_of(load, send, shape):
     """Return a function that returns the message of an edge."""
-    load, send = functions.load, functions.send
     load_message, cast = shape.message.load, shape.message.cast
     wide_weight = np.float64 if shape.real_weights else np.int64
     if not shape.per_edge:
@@ -191,10 +151,8 @@ def _message_of(functions, shape):
     return message
 
 
-def _combined(functions, shape):
-    combine, message = functions.combine, _message_of(functions, shape)
-    cast = shape.message.cast
-    both = shape.both
+def _combined(message, combine, shape):
+    cast, both = shape.message.cast, shape.both
 
     @vertex_step
     def over_row(all_, v, row, sent, degree, vertices, n, iteration, numbers):
@@ -213,8 +171,7 @@ def _combined(functions, shape):
     return gather
 
 
-def _most_frequent(functions, shape):
-    message = _message_of(functions, shape)
+def _most_frequent(message, shape):
     both = shape.both
 
     @vertex_step

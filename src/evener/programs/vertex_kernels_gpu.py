@@ -8,7 +8,7 @@ import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
 from evener.programs.columns import ColumnKernels
-from evener.programs.payload import apart
+from evener.programs.payload import apart, state_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.programs.operators import Operator
     from evener.programs.payload import Payload
-    from evener.programs.vertex_compilation import ProgramFunctions
-    from evener.programs.vertex_kernels_cpu import Functions, Shape
+    from evener.programs.program_functions import Fields, ProgramFunctions
+    from evener.programs.vertex_kernels_cpu import Shape
 
 __all__ = [
     "APPLY",
@@ -31,6 +32,8 @@ __all__ = [
     "TABLE_BYTES",
     "GpuArrays",
     "GpuStep",
+    "Step",
+    "linked",
     "linked_functions",
     "places_of",
     "state_code",
@@ -55,26 +58,12 @@ PLACES = "degree, vertex, n, iteration"
 class GpuArrays:
     """Arrays of a run that only a GPU needs.
 
-    Parameters
-    ----------
-    element : Element
-    owned : int
-    message : Payload
-    lengths : ndarray of shape (owned,), optional
-        The most messages of each vertex, to find the most frequent one.
+    `combined` has the combined message of each owned vertex. If messages are tuples, it has a word of 64 bits
+    for each number of a message and vertex.
 
-    Attributes
-    ----------
-    element : Element
-    combined : array
-        The combined message of each owned vertex. If messages are tuples, it has a word of 64 bits for each
-        number of a message and vertex.
-    long_rows, rows : array
-        Vertices whose messages are counted in global and in shared memory.
-    places : int
-        The number of places of a table in global memory.
-    messages, times : array
-        The tables.
+    To find the most frequent message, `lengths` has the most messages of each vertex. Vertices of `long_rows`
+    and `rows` count theirs in global and in shared memory. The tables `messages` and `times` have `places`
+    places for each vertex of `long_rows`.
     """
 
     def __init__(
@@ -103,38 +92,17 @@ class GpuArrays:
         return self._addresses[found]
 
 
-class GpuStep:
+class Step:
     """A function of a GPU that does the work of `step` in `evener.programs.vertex_kernels_cpu`.
 
-    Parameters
-    ----------
-    functions : tuple of LinkedFunction
-        As `linked_functions` returns them.
-    key : str
-        Identifies their code.
-    shape : Shape
-
-    Attributes
-    ----------
-    files : tuple of LinkedFile
-        The kernels that combine messages by rows, and the kernel that applies them. If floating-point
-        messages are combined, also the kernels that combine them in column blocks.
+    `files` has the files of all kernels.
     """
 
-    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
-        combines = any(one.name.startswith("combine_all") for one in functions)
-        gather, apply = (
-            LinkedFile(file, key, functions) for file in (COMBINE if combines else FREQUENT, APPLY)
-        )
-        real = shape.message.kinds == "f"
-        self._columns = ColumnKernels(functions, key) if combines and real else None
-        self.files = (gather, apply) if self._columns is None else (gather, apply, self._columns.file)
-        self._shape, self._gather = shape, self._combine if combines else self._find_most_frequent
-        self._apply = Kernel(cuda=apply, name="apply_messages")
-        self._messages, self._edges, self._few, self._many = (
-            Kernel(cuda=gather, name=name)
-            for name in ("combine_messages", "combine_edges", "most_frequent_of_few", "most_frequent_of_many")
-        )
+    files: tuple[LinkedFile, ...]
+    _apply: Kernel
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
 
     def __call__(
         self, own: GpuArrays, dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
@@ -144,47 +112,80 @@ class GpuStep:
         """Launch the kernels of a superstep. If `dense`, they read all edges in column blocks, if built."""
         shape, place = self._shape, (degree, vertices, n, iteration)
         if not first:
-            states = own.addresses(sent if shape.per_edge else fields)
-            self._gather(own, near, far, nothing[0], dense, (everyone, scheduled), sent[0], states, place)
+            self._gather(own, near, far, nothing, dense, (everyone, scheduled), sent, fields, place)
         result = own.element.kernel(self._apply)(
             first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
-            own.combined, own.addresses(fields), *place, total, sent[0], next_sent[0], active,
+            own.combined, own.addresses(fields), *place, total, self._messages(own, sent),
+            self._messages(own, next_sent), active,
         )  # fmt: skip
         if shape.per_edge:
             for field, target in zip(fields, next_sent, strict=True):
                 target[: len(field)] = field
         return result
 
-    def _combine(
+    def _gather(
         self, own: GpuArrays, near: Any, far: Any, nothing: Any, dense: bool, works: Any,  # noqa: FBT001
-        message: Any, states: Any, place: Any,
+        sent: Any, fields: Any, place: Any,
     ) -> None:  # fmt: skip
+        """Launch the kernels that write the combined messages."""
+        raise NotImplementedError
+
+    def _messages(self, own: GpuArrays, sent: Any) -> Any:
+        """Return the argument of a kernel for arrays of messages."""
+        raise NotImplementedError
+
+
+class GpuStep(Step):
+    """A step whose messages are numbers.
+
+    `files` has the kernels that combine messages by rows, and the kernel that applies them. If floating-point
+    messages are combined, it also has the kernels that combine them in column blocks.
+    """
+
+    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
+        super().__init__(shape)
+        self._combines = any(one.name.startswith("combine_all") for one in functions)
+        gather, apply = (
+            LinkedFile(file, key, functions) for file in (COMBINE if self._combines else FREQUENT, APPLY)
+        )
+        real = shape.message.kinds == "f"
+        self._columns = ColumnKernels(functions, key) if self._combines and real else None
+        self.files = (gather, apply) if self._columns is None else (gather, apply, self._columns.file)
+        self._apply = Kernel(cuda=apply, name="apply_messages")
+        self._by_rows, self._edges, self._few, self._many = (
+            Kernel(cuda=gather, name=name)
+            for name in ("combine_messages", "combine_edges", "most_frequent_of_few", "most_frequent_of_many")
+        )
+
+    def _messages(self, own: GpuArrays, sent: Any) -> Any:  # noqa: ARG002 - for tuples
+        return sent[0]
+
+    def _gather(
+        self, own: GpuArrays, near: Any, far: Any, nothing: Any, dense: bool, works: Any,  # noqa: FBT001
+        sent: Any, fields: Any, place: Any,
+    ) -> None:  # fmt: skip
+        states = own.addresses(sent if self._shape.per_edge else fields)
+        if not self._combines:
+            self._find_most_frequent(own, near, far, nothing[0], works, sent[0], states, place)
+            return
         for again, rows in enumerate((near, far) if self._shape.both else (near,)):
             offsets, targets, weights, blocks, columns = rows
-            given = (offsets, targets, blocks, nothing, *works, again, own.combined)
+            given = (offsets, targets, blocks, nothing[0], *works, again, own.combined)
             if self._shape.per_edge:
                 own.element.kernel(self._edges)(*given, weights, states, *place)
             elif dense and columns is not None and self._columns is not None:
-                self._columns.combine_rows(own.element, columns, nothing, message, again, own.combined)
+                self._columns.combine_rows(own.element, columns, nothing[0], sent[0], again, own.combined)
             else:
-                own.element.kernel(self._messages)(*given, message)
+                own.element.kernel(self._by_rows)(*given, sent[0])
 
     def _find_most_frequent(
-        self, own: GpuArrays, near: Any, far: Any, nothing: Any, _dense: bool, works: Any,  # noqa: FBT001
-        message: Any, states: Any, place: Any,
+        self, own: GpuArrays, near: Any, far: Any, nothing: Any, works: Any, message: Any, states: Any,
+        place: Any,
     ) -> None:  # fmt: skip
         shape, many = self._shape, own.element.kernel(self._many)
         given = (
-            *near[:3],
-            *far[:3],
-            shape.both,
-            shape.per_edge,
-            message,
-            states,
-            *place,
-            *works,
-            own.combined,
-        )
+            *near[:3], *far[:3], shape.both, shape.per_edge, message, states, *place, *works, own.combined
+        )  # fmt: skip
         own.element.kernel(self._few)(*given, nothing)
         for rows, places in ((own.long_rows, own.places), (own.rows, 0)):
             if len(rows):
@@ -196,61 +197,67 @@ def places_of(dtypes: Sequence[str]) -> list[str]:
     return [f"{_POINTERS[dtype]}[{i}][v]" for i, dtype in enumerate(dtypes)]
 
 
-def state_code(program: ProgramFunctions) -> tuple[str, str]:
+def state_code(fields: Fields) -> tuple[str, str]:
     """Return the code that reads a state, and the code that writes `state` and its changes from `old`."""
-    places = places_of(program.dtypes)
-    wides = ["np.float64" if real else "np.int64" for real in program.real]
+    places, kinds = places_of(fields.dtypes), fields.value.kinds
+    wides = ["np.float64" if kind == "f" else "np.int64" for kind in kinds]
     read = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"
     writes = "".join(
         f"    new_{i} = np.{dtype}(state[{i}])\n    {place} = new_{i}\n"
-        for i, (dtype, place) in enumerate(zip(program.dtypes, places, strict=True))
+        for i, (dtype, place) in enumerate(zip(fields.dtypes, places, strict=True))
     )
     changes = "".join(
-        f" + apart(old[{i}], np.float64(new_{i}))" for i, real in enumerate(program.real) if real
+        f" + apart(old[{i}], np.float64(new_{i}))" for i, kind in enumerate(kinds) if kind == "f"
     )
     return read, f"{writes}    change[0] = 0.0{changes}\n"
 
 
+def linked(
+    program: ProgramFunctions,
+    adapted: Sequence[Any],
+    text: str,
+    found: Sequence[tuple[Operator | None, str, str, tuple[str, ...]]],
+) -> tuple[LinkedFunction, ...]:
+    """Return `aggregate` and the functions of a text, by operator, name, result and parameters.
+
+    `adapted` are the functions of the program with all their parameters.
+    """
+    known: dict[str, Any] = {"State": state_class(program.fields.names), "np": np, "apart": apart}
+    known |= {"__name__": __name__, **dict(zip(program._fields[1:], adapted, strict=True))}
+    old, _ = state_code(program.fields)
+    text += f"def aggregate_({POINTERS}, {PLACES}):\n    return aggregate({old}, {PLACES})\n"
+    exec(text, known)  # noqa: S102 - the text has numbers only
+    functions = [
+        LinkedFunction(name, known[name], returns, parameters, operator.explain)
+        for operator, name, returns, parameters in found
+        if operator is not None
+    ]
+    parameters, explain = (*FIELDS, *PLACE), program.aggregate.explain
+    return (*functions, LinkedFunction("aggregate", known["aggregate_"], "float64", parameters, explain))
+
+
 def linked_functions(
-    program: ProgramFunctions, adapted: Functions, state: Any, shape: Shape
+    program: ProgramFunctions, adapted: Sequence[Any], shape: Shape
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh, combine_all.cuh.
 
-    Parameters
-    ----------
-    program : ProgramFunctions
-    adapted : Functions
-        The functions with all their parameters.
-    state : type
-        The named tuple of the fields.
-    shape : Shape
+    `adapted` has them with all their parameters.
     """
-    known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}
-    known |= adapted._asdict()
     wide = shape.message.dtypes[0].name
-    old, change = state_code(program)
-    own, place = POINTERS, PLACES
+    old, change = state_code(program.fields)
     text = (
-        f"def send_({own}, real_weight, weight, {place}):\n"
-        f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {place})\n"
-        f"def aggregate_({own}, {place}):\n"
-        f"    return aggregate({old}, {place})\n"
-        f"def apply_({own}, message, {place}, total, change):\n"
+        f"def send_{wide}({POINTERS}, real_weight, weight, {PLACES}):\n"
+        f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {PLACES})\n"
+        f"def apply_{wide}({POINTERS}, message, {PLACES}, total, change):\n"
         f"    old = {old}\n"
-        f"    state, active = apply(old, message, {place}, total)\n{change}"
+        f"    state, active = apply(old, message, {PLACES}, total)\n{change}"
         f"    return 1 if active else 0\n"
+        f"def combine_all_{wide}(x, y):\n"
+        f"    return combine(x, y)\n"
     )
-    exec(text, known)  # noqa: S102 - the text has numbers only
     found = [
-        ("send", f"send_{wide}", wide, (*FIELDS, "float64", "int64", *PLACE)),
-        ("aggregate", "aggregate", "float64", (*FIELDS, *PLACE)),
-        ("apply", f"apply_{wide}", "int64", (*FIELDS, wide, *PLACE, "float64", "float64*")),
+        (program.send, f"send_{wide}", wide, (*FIELDS, "float64", "int64", *PLACE)),
+        (program.apply, f"apply_{wide}", "int64", (*FIELDS, wide, *PLACE, "float64", "float64*")),
+        (program.combine, f"combine_all_{wide}", wide, (wide, wide)),
     ]
-    functions = [
-        LinkedFunction(name, known[f"{given}_"], returns, parameters, getattr(program, given).explain)
-        for given, name, returns, parameters in found
-    ]
-    if program.combine is not None:
-        python, explain = program.combine.fixed.adapter(()), program.combine.explain
-        functions.append(LinkedFunction(f"combine_all_{wide}", python, wide, (wide, wide), explain))
-    return tuple(functions)
+    return linked(program, adapted, text, found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,22 +11,20 @@ import numpy as np
 
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import type_name
+from evener.partition.placement import Placement
 from evener.programs.algebra import can_be, check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import settled
 from evener.programs.operators import read_operator
-from evener.programs.vertex_compilation import (
-    APPLY_PARAMETERS,
-    SEND_PARAMETERS,
-    ProgramFunctions,
-    message_of,
-)
+from evener.programs.program_functions import Fields, ProgramFunctions
+from evener.programs.vertex_compilation import APPLY_PARAMETERS, SEND_PARAMETERS, message_of
 from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.spec.arguments import graph_of, opened
+from evener.spec.arguments import graph_of, opened, parse_placement
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
+from evener.system.caller import warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,8 +214,9 @@ def vertex_program(
     """
     condition = stop_condition(until, max_iter, functions=False)
     run = run_program(
-        graph, program, _SPEC, condition=condition, on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        graph, program, _SPEC, condition=condition,
+        placement=parse_placement(_SPEC, on, policy, alpha, gpu_memory),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return result_of(run, "vertex_program", *columns_of(run), {"until": until})
 
@@ -229,31 +227,14 @@ def run_program(
     spec: AlgorithmSpec,
     *,
     condition: Condition,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
+    placement: Placement | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Run:
-    """Check a program and run it, under the name of a spec.
+    """Run a program, or the program that a function returns for the graph, under the name of a spec.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    graph : Graph, PartitionedGraph or str
-    program : VertexProgram, or function of a Graph
-        A function returns the program of the graph.
-    spec : AlgorithmSpec
-    condition : Condition
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        As for `vertex_program`.
-
-    Raises
-    ------
-    ArgumentError
-        As for `vertex_program`.
+    This is a collective operation; all ranks must call it. Other arguments and errors are those of
+    `vertex_program`.
     """
     given = opened(graph, spec)
     source = graph_of(given, spec.name)
@@ -273,8 +254,9 @@ def run_program(
     return run_functions(
         given, functions, spec, first=first, message=message, along=along, condition=condition,
         identity=_identity(program, functions, message, negative=negative),
-        active=_first_active(program.active, source), on=on, policy=policy, alpha=alpha,
-        gpu_memory=gpu_memory, progress=progress, checkpoint=checkpoint,
+        active=_first_active(program.active, source),
+        placement=placement or Placement(directions=spec.directions),
+        progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
 
@@ -310,8 +292,8 @@ def result_of(
             f"{name} did not converge in {run.iterations} iterations: expected {run.condition.text}; "
             f"{run.condition.remedy}"
         )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=4)
-    return finish_run(result)
+        warn_caller(msg, ConvergenceWarning)
+    return finish_run(result, run.plan)
 
 
 def _first_fields(program: VertexProgram, graph: Graph) -> dict[str, NDArray[Any]]:
@@ -330,8 +312,7 @@ def _functions(program: VertexProgram, first: Mapping[str, NDArray[Any]]) -> Pro
         msg = f'combine=: expected a function or "most_frequent", found {combine!r}'
         raise ArgumentError(msg)
     return ProgramFunctions(
-        tuple(first),
-        tuple(str(values.dtype) for values in first.values()),
+        Fields.of(first),
         read_operator("send", program.send, SEND_PARAMETERS),
         None if isinstance(combine, str) else read_operator("combine", combine, (), reorder=True),
         read_operator("apply", program.apply, APPLY_PARAMETERS),

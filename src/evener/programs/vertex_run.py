@@ -11,18 +11,17 @@ from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.engine import Engine
 from evener.programs.arguments import UNSIGNED_WEIGHTS
 from evener.programs.columns import message_columns
-from evener.programs.infinity import InfinityCheck
 from evener.programs.steps import is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
-from evener.programs.vertex_compilation import ProgramFunctions, step_kernel
+from evener.programs.value_check import ValueCheck
+from evener.programs.vertex_compilation import step_kernel
 from evener.programs.vertex_kernels_cpu import Shape
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS
 from evener.spec.algorithm import StateBytes
 from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -31,8 +30,10 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
+    from evener.programs.program_functions import ProgramFunctions
     from evener.programs.supersteps import Run
     from evener.spec.algorithm import AlgorithmSpec
 
@@ -51,10 +52,7 @@ def run_functions(
     along: tuple[str, ...] = ("out",),
     active: NDArray[np.bool_] | None = None,
     all_work: bool = False,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
+    placement: Placement,
     progress: Callable[[Progress], None] | None,
     checkpoint: Checkpoint | None,
 ) -> Run:
@@ -62,22 +60,9 @@ def run_functions(
 
     This is a collective operation; all ranks must call it.
 
-    Parameters
-    ----------
-    graph : Graph or PartitionedGraph
-    functions : ProgramFunctions
-    spec : AlgorithmSpec
-    first : dict of str to ndarray of shape (n,)
-        The first values of the fields, of float32, float64 or int64.
-    message : Payload
-        What `send` returns.
-    identity, along, all_work
-        As for `Supersteps`.
-    condition : Condition
-    active : ndarray of bool, shape (n,), optional
-        The vertices that are active at first.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        As for `vertex_program`.
+    `first` has the first values of the fields, of float32, float64 or int64. `message` is what `send`
+    returns, and `active` marks the vertices that are active at first. Other arguments are those of
+    `Supersteps` and `vertex_program`.
     """
     source = graph_of(graph, spec.name)
     shape = Shape(
@@ -92,7 +77,7 @@ def run_functions(
         check_signed_weights(source, UNSIGNED_WEIGHTS)
     kernel = step_kernel(functions, shape)
     placed_for = _with_messages(spec, len(message.kinds))
-    pg = ensure_placed(graph, placed_for, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    pg, plan = ensure_placed(graph, placed_for, placement)
     # Column blocks are part of the placement, so they are built before the run begins.
     columns = _columns(pg, functions, shape, identity, along)
     engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
@@ -101,15 +86,15 @@ def run_functions(
         keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
     )  # fmt: skip
     operators = (functions.send, functions.combine, functions.apply)
-    infinity = InfinityCheck(
-        spec.name, pg, condition, first=first.values(), identity=identity, operators=operators,
+    check = ValueCheck(
+        spec.name, pg, engine, condition, first=first.values(), identity=identity, operators=operators,
         weighted=shape.per_edge, all_hear=supersteps.all_hear,
     )  # fmt: skip
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
     agreed = (functions.meaning, condition, identity, along)
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
-        return supersteps.run(active, condition, infinity, spec.name, checkpoints)
+        return supersteps.run(active, condition, check, spec.name, checkpoints)._replace(plan=plan)
 
 
 def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
@@ -131,7 +116,7 @@ def _columns(
 ) -> tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]]:
     """Return the column blocks in which GPUs read float32 messages: of in-edges, and of out-edges."""
     rows: list[ColumnBlocks | None] = [None] * len(pg.partitions)
-    dtypes = message_dtypes(functions.dtypes, shape.message.dtypes)
+    dtypes = message_dtypes(functions.fields.dtypes, shape.message.dtypes)
     float32 = shape.message.single and dtypes == [np.float32]
     if functions.combine is None or shape.per_edge or not float32:
         return rows, rows

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
-from evener.programs.payload import apart
+from evener.kernels.kernel import Kernel, LinkedFile
 from evener.programs.steps import message_dtypes
-from evener.programs.vertex_kernels_gpu import FIELDS, PLACE, PLACES, POINTERS, places_of, state_code
+from evener.programs.vertex_kernels_gpu import (
+    FIELDS,
+    PLACE,
+    PLACES,
+    POINTERS,
+    Step,
+    linked,
+    places_of,
+    state_code,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.programs.vertex_compilation import ProgramFunctions
-    from evener.programs.vertex_kernels_cpu import Functions, Shape
+    from evener.kernels.kernel import LinkedFunction
+    from evener.programs.program_functions import ProgramFunctions
+    from evener.programs.vertex_kernels_cpu import Shape
     from evener.programs.vertex_kernels_gpu import GpuArrays
 
 __all__ = ["MAX_NUMBERS", "TUPLES", "TupleStep", "tuple_functions"]
@@ -27,72 +34,40 @@ MAX_NUMBERS = 8
 _TUPLE = ("float64*", "int64*")
 
 
-class TupleStep:
-    """A function of a GPU that does the work of `GpuStep` for messages that are tuples.
-
-    Parameters
-    ----------
-    functions : tuple of LinkedFunction
-        As `tuple_functions` returns them.
-    key : str
-        Identifies their code.
-    shape : Shape
-
-    Attributes
-    ----------
-    files : tuple of LinkedFile
-        The file with both kernels.
-    """
+class TupleStep(Step):
+    """A step whose messages are tuples of numbers."""
 
     def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
+        super().__init__(shape)
         self.files = (LinkedFile(TUPLES, key, functions),)
-        self._shape = shape
         self._combine, self._apply = (
             Kernel(cuda=self.files[0], name=name) for name in ("combine_tuples", "apply_tuples")
         )
 
-    def __call__(
-        self, own: GpuArrays, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
-        fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int,
-        iteration: int, total: float, scheduled: Any, active: Any,
-    ) -> Any:  # fmt: skip
-        """Launch the kernels of a superstep."""
-        shape, place = self._shape, (degree, vertices, n, iteration)
-        for again, rows in enumerate(() if first else (near, far) if shape.both else (near,)):
+    def _messages(self, own: GpuArrays, sent: Any) -> Any:
+        return own.addresses(sent)
+
+    def _gather(
+        self, own: GpuArrays, near: Any, far: Any, nothing: Any, _dense: bool, works: Any,  # noqa: FBT001
+        sent: Any, _fields: Any, place: Any,
+    ) -> None:  # fmt: skip
+        for again, rows in enumerate((near, far) if self._shape.both else (near,)):
             own.element.kernel(self._combine)(
-                *rows[:4], own.addresses(nothing), everyone, scheduled, again, shape.per_edge,
+                *rows[:4], own.addresses(nothing), *works, again, self._shape.per_edge,
                 own.addresses(sent), *place, own.combined,
             )  # fmt: skip
-        result = own.element.kernel(self._apply)(
-            first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
-            own.combined, own.addresses(fields), *place, total, own.addresses(sent),
-            own.addresses(next_sent), active,
-        )  # fmt: skip
-        if shape.per_edge:
-            for field, target in zip(fields, next_sent, strict=True):
-                target[: len(field)] = field
-        return result
 
 
 def tuple_functions(
-    program: ProgramFunctions, adapted: Functions, state: Any, shape: Shape
+    program: ProgramFunctions, adapted: Sequence[Any], shape: Shape
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for ``vertex_tuples.cu``.
 
-    Parameters
-    ----------
-    program : ProgramFunctions
-    adapted : Functions
-        The functions with all their parameters.
-    state : type
-        The named tuple of the fields.
-    shape : Shape
+    `adapted` has them with all their parameters.
     """
-    known: dict[str, Any] = {"State": state, "np": np, "apart": apart, "__name__": __name__}
-    known |= adapted._asdict()
     kinds = shape.message.kinds
-    old, change = state_code(program)
-    dtypes = [str(dtype) for dtype in message_dtypes(program.dtypes, shape.message.dtypes)]
+    old, change = state_code(program.fields)
+    dtypes = [str(dtype) for dtype in message_dtypes(program.fields.dtypes, shape.message.dtypes)]
     in_memory = places_of(dtypes)
 
     def words(of: str) -> list[str]:
@@ -128,23 +103,13 @@ def tuple_functions(
         f"    old = {old}\n"
         f"    state, active = apply(old, ({own},), {PLACES}, total)\n{change}"
         f"    return 1 if active else 0\n"
-        f"def aggregate_({POINTERS}, {PLACES}):\n"
-        f"    return aggregate({old}, {PLACES})\n"
     )
-    exec(text, known)  # noqa: S102 - the text has numbers only
     found = [
-        (program.send, "numbers_of_message", ()),
-        (program.send, "read_message", (*FIELDS, *_TUPLE)),
-        (program.send, "write_message", (*FIELDS, *_TUPLE)),
-        (program.send, "send_tuple", (*FIELDS, "float64", "int64", *PLACE, *_TUPLE)),
-        (program.combine, "combine_tuple", (*_TUPLE, *_TUPLE)),
-        (program.apply, "apply_tuple", (*FIELDS, *_TUPLE, *PLACE, "float64", "float64*")),
+        (program.send, "numbers_of_message", "int64", ()),
+        (program.send, "read_message", "int64", (*FIELDS, *_TUPLE)),
+        (program.send, "write_message", "int64", (*FIELDS, *_TUPLE)),
+        (program.send, "send_tuple", "int64", (*FIELDS, "float64", "int64", *PLACE, *_TUPLE)),
+        (program.combine, "combine_tuple", "int64", (*_TUPLE, *_TUPLE)),
+        (program.apply, "apply_tuple", "int64", (*FIELDS, *_TUPLE, *PLACE, "float64", "float64*")),
     ]
-    functions = [
-        LinkedFunction(name, known[name], "int64", parameters, operator.explain)
-        for operator, name, parameters in found
-        if operator is not None
-    ]
-    explain = program.aggregate.explain
-    own_size = LinkedFunction("aggregate", known["aggregate_"], "float64", (*FIELDS, *PLACE), explain)
-    return (*functions, own_size)
+    return linked(program, adapted, text, found)

@@ -21,7 +21,7 @@ from evener.results.columns import Column
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["GOAL_OPTIONS", "WEIGHTS_OPTION", "AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
 

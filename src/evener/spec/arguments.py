@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evener.elements import named, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
-from evener.partition.build import partition
+from evener.partition.build import place_graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.read import is_path, read_graph
 from evener.partition.partitioned import PartitionedGraph
+from evener.partition.placement import Placement
 from evener.partition.placement_cache import find_kept, keep
 from evener.system.agreement import collective, on_all_ranks
 from evener.system.log import log
-from evener.system.memory import parse_bytes
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -28,25 +28,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements import Element
+    from evener.planning.plan import Plan
     from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = [
     "check_signed_weights",
     "check_weights",
     "ensure_placed",
-    "given_share",
     "graph_of",
     "number_of_vertex",
     "opened",
+    "parse_placement",
     "unsigned",
     "weights_used",
 ]
-
-
-def given_share(alpha: float | Literal["auto"] | None) -> float | None:
-    """Return the given share of the edges; None if a plan chooses it."""
-    return None if isinstance(alpha, str) and alpha == "auto" else alpha
 
 
 def opened(graph: Any, spec: AlgorithmSpec) -> Any:
@@ -76,18 +71,36 @@ def graph_of(graph: Graph | PartitionedGraph, algorithm: str) -> Graph:
     return graph
 
 
+def parse_placement(
+    spec: AlgorithmSpec,
+    on: str | Sequence[str] | None = None,
+    policy: str = "auto",
+    alpha: float | Literal["auto"] | None = None,
+    gpu_memory: str | int | None = None,
+) -> Placement:
+    """Return the placement that the caller of an algorithm asks for, with the edges that the algorithm needs.
+
+    This is a collective operation; all ranks must call it. The ranks may have other elements.
+
+    Raises
+    ------
+    ArgumentError
+        On all ranks, if an argument of one rank has a wrong type or value.
+    """
+    return on_all_ranks(
+        current_world(), lambda: Placement.parse(on, policy, alpha, gpu_memory, spec.directions)
+    )
+
+
 @collective()
 def ensure_placed(
     graph: Graph | PartitionedGraph,
     spec: AlgorithmSpec,
+    placement: Placement,
     *,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
     passes: float = 1.0,
     required_directions: str | None = None,
-) -> PartitionedGraph:
+) -> tuple[PartitionedGraph, Plan | None]:
     """Return the graph on processing elements; place it now unless it is already placed.
 
     This is a collective operation; all ranks must call it.
@@ -97,12 +110,17 @@ def ensure_placed(
     graph : Graph or PartitionedGraph
     spec : AlgorithmSpec
         The algorithm that is to run.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed, as the caller of the algorithm gave them.
+    placement : Placement
+        Where to run a graph that is not placed: see `parse_placement`.
     passes : float, default 1
         The number of passes of the run, if it is much larger than the iterations of PageRank.
     required_directions : {"out", "in"}, optional
         The edges that the algorithm needs. It is faster with the edges of ``spec.directions``.
+
+    Returns
+    -------
+    PartitionedGraph, Plan or None
+        The plan that chose the placement, if there is one, for `finish_run`.
 
     Raises
     ------
@@ -110,22 +128,19 @@ def ensure_placed(
         If `graph` is neither a Graph nor a PartitionedGraph. If the graph is already placed, and another
         placement is requested. If the placement lacks the edges that the algorithm follows.
     """
-    share = given_share(alpha)
     if not isinstance(graph, PartitionedGraph):
         if "cuda" not in spec.kinds:
-            on = "cpu" if on is None else on
-
-            def check_kinds() -> None:
-                _require_cpus(spec, [str(name).partition(":")[0].strip() for name in named(on) or ()])
-
-            on_all_ranks(current_world(), check_kinds)
-        pg = _place(graph_of(graph, spec.name), spec, on, policy, share, gpu_memory, passes)
-        if share is not None and len(pg.elements) == 1:
+            placement = placement if placement.on is not None else replace(placement, on=("cpu",))
+            on_all_ranks(current_world(), lambda: _require_cpus(spec, placement.kinds))
+        pg, plan = _place(graph_of(graph, spec.name), spec, placement, passes)
+        if placement.alpha is not None and len(pg.elements) == 1:
             own = {option.name for option in spec.options} & {"attenuation", "damping"}
             hint = f"; NetworkX's alpha is called {own.pop()} here" if own else ""
-            log.warning("alpha=%g is ignored: %s is the only element%s", share, pg.elements[0].name, hint)
-        return pg
-    on_all_ranks(graph.world, lambda: _refuse_placement(policy, on, share, gpu_memory))
+            log.warning(
+                "alpha=%g is ignored: %s is the only element%s", placement.alpha, pg.elements[0].name, hint
+            )
+        return pg, plan
+    on_all_ranks(graph.world, lambda: _refuse(placement))
     if "cuda" not in spec.kinds:
         of_ranks = graph.world.allgather([element.kind for element in graph.elements])
         _require_cpus(spec, [kind for own in of_ranks for kind in own])
@@ -136,12 +151,12 @@ def ensure_placed(
             f'"{graph.directions}" only; place it with directions="{spec.directions}"{others}'
         )
         raise ArgumentError(msg)
-    return graph
+    return graph, None
 
 
-def _refuse_placement(policy: str, *others: Any) -> None:
-    """Raise an error if an argument places the graph."""
-    if any(one is not None for one in others) or policy != "auto":
+def _refuse(placement: Placement) -> None:
+    """Raise an error if the caller asks for a placement."""
+    if not placement.is_open:
         msg = (
             "the graph is already placed, so on=, policy=, alpha= and gpu_memory= have no effect; give them "
             "to partition() instead"
@@ -157,64 +172,35 @@ def _require_cpus(spec: AlgorithmSpec, kinds: Sequence[str]) -> None:
 
 
 def _place(
-    graph: Graph,
-    spec: AlgorithmSpec,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | None,
-    gpu_memory: str | int | None,
-    passes: float,
-) -> PartitionedGraph:
-    """Place a graph as given, or by a plan if elements, policy or alpha are to be chosen.
+    graph: Graph, spec: AlgorithmSpec, request: Placement, passes: float
+) -> tuple[PartitionedGraph, Plan | None]:
+    """Place a graph as requested, or by a plan if elements, policy or alpha are to be chosen.
 
-    The placement of an earlier call with the same arguments is used instead, if it is kept.
+    The placed graph of an earlier call with the same request is used instead, if it is kept.
     """
-    names, limit = on_all_ranks(
-        current_world(),
-        lambda: (named(on), None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")),
-    )
-    request = ([one.strip() if isinstance(one, str) else one for one in names or ()], policy, alpha, limit)
-    single = current_world().size == 1  # ranks place together, so a rank must not skip a placement
-    if single and (kept := find_kept(graph, request, spec.directions, plan=(spec.name, passes))):
+    world, run = current_world(), (spec.name, passes)
+    single = world.size == 1  # ranks place together, so a rank must not skip a placement
+    if single and (kept := find_kept(graph, request, run)):
         return kept
-    elements = None
-    if names is not None:
-        elements = on_all_ranks(current_world(), lambda: parse_elements(names, gpu_memory=limit))
-    if single and _needs_plan(elements, policy, alpha):
+    placement, plan = on_all_ranks(world, request.with_elements), None
+    if single and _needs_plan(placement):
         from evener.planning.planner import plan_and_place
 
-        placed = plan_and_place(
-            graph,
-            spec,
-            on=elements,
-            policy=policy,
-            alpha=alpha,
-            gpu_memory=gpu_memory,
-            directions=spec.directions,
-            passes=passes,
-        )
-        if placed.plan is None or placed.plan.no_gpu_reason is not None:
-            return placed  # the next call tries the GPUs again
+        placed, plan = plan_and_place(graph, spec, placement, passes=passes)
+        if plan is None or plan.no_gpu_reason is not None:
+            return placed, plan  # the next call tries the GPUs again
     else:
-        placed = partition(
-            graph,
-            elements,
-            policy="random" if policy == "auto" else policy,
-            alpha=alpha,
-            gpu_memory=gpu_memory,
-            directions=spec.directions,
-        )
+        placed = place_graph(graph, placement.without_plan())
     if single:
-        keep(placed, request)
-    return placed
+        keep(placed, request, run, plan)
+    return placed, plan
 
 
-def _needs_plan(elements: Sequence[Element] | None, policy: str, alpha: float | None) -> bool:
+def _needs_plan(placement: Placement) -> bool:
     """Return whether elements, policy or alpha are to be chosen."""
-    if elements is None:
+    if placement.on is None:
         return bool(gpus())
-    several_kinds = len({element.kind for element in elements}) > 1
-    return several_kinds and (policy == "auto" or alpha is None)
+    return len(set(placement.kinds)) > 1 and (placement.policy == "auto" or placement.alpha is None)
 
 
 def number_of_vertex(graph: Graph, vertex: Any, name: str) -> int:

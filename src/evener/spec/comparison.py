@@ -16,13 +16,13 @@ from evener.graph.graph import Graph
 from evener.partition.comparison import count_partitions
 from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.owners import edge_shares, owners
+from evener.partition.placement import Placement
 from evener.partition.policy import Processors, Vertices, check_policy, policy_names
 from evener.partition.processors import most_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model
 from evener.planning.ratio import cpu_share, edge_speeds, stored_ratio
 from evener.spec.registry import find
-from evener.system.memory import parse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,14 +131,14 @@ def compare_policies(
     names = _all_policies() if policies is None else list(policies)
     for name in names:
         check_policy(name)
+    placement = Placement.parse(alpha=alpha, gpu_memory=gpu_memory, directions=spec.directions)
     local = describe_elements(on)
     model = cost_model(spec, local)
     elements = local * machines
-    weights, share = _weights(model, local, alpha, graph.m / machines)
+    weights, share = _weights(model, local, placement.alpha, graph.m / machines)
     on_cpu = [element.kind == "cpu" for element in elements]
     ranks = np.repeat(np.arange(machines), len(local))
-    room = None if gpu_memory is None else parse_bytes(gpu_memory, "gpu_memory")
-    rooms = [None if cpu else room for cpu in on_cpu]
+    rooms = [None if cpu else placement.gpu_memory for cpu in on_cpu]
     by_degree, degree, out_degree = descending_degree_on_host(graph)
     vertices = vertices_as_stored(graph, by_degree, degree, out_degree, spec.directions)
     found = []

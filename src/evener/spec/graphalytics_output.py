@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from evener.graph.graph import Graph
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["against", "match_epsilon", "match_equivalent", "match_exact", "read_expected"]
 

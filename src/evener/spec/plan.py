@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.partition.estimate import GraphSizes
+from evener.partition.placement import Placement
+from evener.partition.policy import check_policy
 from evener.planning.plan import choose
 from evener.planning.planner import cost_model, make_plan
-from evener.spec.arguments import given_share
 from evener.spec.registry import find
 
 if TYPE_CHECKING:
@@ -81,18 +83,10 @@ def plan(
     if not is_number(passes) or not 0 <= passes <= _MAX_PASSES:
         msg = f"passes=: expected a number from 0 to 10^18, found {passes!r}"
         raise ArgumentError(msg)
+    placement = Placement.parse(on, policy, alpha, gpu_memory, spec.directions)
     if on is None and "cuda" not in spec.kinds:
-        on = "cpu"
-    found, _, _ = make_plan(
-        graph,
-        spec,
-        on=on,
-        policy=policy,
-        alpha=given_share(alpha),
-        gpu_memory=gpu_memory,
-        directions=spec.directions,
-        passes=passes,
-    )
+        placement = replace(placement, on=("cpu",))
+    found, _ = make_plan(graph, spec, placement, passes=passes)
     return found
 
 
@@ -102,6 +96,7 @@ def plan_on_cpu(heading: Heading, algorithm: str, element: Element, *, policy: s
     The plan counts every vertex as a vertex with edges. So the predicted time is that of `plan`, or longer.
     """
     spec = find(algorithm)
+    check_policy(policy, auto=True)
     directions = 1 + (heading.directed and spec.directions == "both")
     sizes = GraphSizes.of_one_part(
         heading.n, directions * heading.m, directions=directions, edge_bytes=4 + heading.weight_bytes

@@ -10,6 +10,7 @@ from evener.results.ranks import join_timelines
 
 if TYPE_CHECKING:
     from evener.engine.timeline import Timeline
+    from evener.planning.plan import Plan
     from evener.results.result import Result
 
 __all__ = ["finish_run", "record_run"]
@@ -20,8 +21,11 @@ MIN_SECONDS = 0.010
 _MAX_COMPILING = 0.02
 
 
-def finish_run(result: Result) -> Result:
-    """Attach the prediction of a plan; on a machine with a GPU, record the run. Join the times of ranks."""
+def finish_run(result: Result, plan: Plan | None = None) -> Result:
+    """Attach the prediction of a plan; on a machine with a GPU, record the run. Join the times of ranks.
+
+    `plan` is the plan of `ensure_placed`.
+    """
     placed = result.partitioned
     if placed is not None and placed.world.size > 1:  # a plan is for one process
         _ = placed.statistics  # a report on rank 0 needs those of all ranks
@@ -29,16 +33,8 @@ def finish_run(result: Result) -> Result:
         result.seconds = result.timeline.seconds
     if placed is None or result.world.size > 1:
         return result
-    if (
-        placed.plan is not None
-        and placed.cost_model is not None
-        and placed.plan.algorithm == result.algorithm
-    ):
-        from evener.partition.sizes import ElementShare
-
-        prediction = placed.cost_model.predict(ElementShare.all_of(placed), passes=result.passes)
-        passes = result.passes / placed.plan.passes if placed.plan.passes else 0.0
-        result.prediction = prediction.with_alternatives(placed.plan.alternatives, passes)
+    if plan is not None:
+        result.prediction = plan.predict(placed, result.passes)
     with_gpu = driver_present() or any(element.kind != "cpu" for element in placed.elements)
     if with_gpu and result.seconds >= MIN_SECONDS:
         record_run(result)

@@ -16,7 +16,8 @@ from evener.graph.checks import is_integral, is_number
 from evener.graph.formats.file import Source
 from evener.results.table import KEY, read_table
 from evener.spec.algorithm import Column, Option, resolve
-from evener.spec.verification import Claim, check_parameters
+from evener.spec.answer import Claim
+from evener.spec.verification import check_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

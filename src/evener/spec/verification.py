@@ -1,11 +1,10 @@
-"""Shared by the verifiers: the form of an answer, checks of its arrays, and the error of a failed rule."""
+"""Shared by the verifiers: checks of an answer, and the error of a failed rule."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -14,82 +13,22 @@ from evener.graph.checks import is_integral, is_number, type_name
 from evener.graph.csr import rows_at
 from evener.kernels.vertex import NO_VERTEX
 from evener.spec.goal import parse_goal
-from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from evener.graph.graph import Graph
     from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.answer import Answer
     from evener.spec.goal import Goal
-    from evener.system.world import World
 
-__all__ = ["PIECE", "Answer", "Claim", "edge_blocks", "fail", "first_true", "vertex_numbers"]
+__all__ = ["PIECE", "edge_blocks", "fail", "first_true", "vertex_numbers"]
 
 # Blocks of rows with about equal edges; threads take them one by one.
 _BLOCKS = 256
 # Vertices in a piece. Checks that need temporary memory process one piece at a time.
 PIECE = 1 << 22
-
-
-class Answer(Protocol):
-    """The form of an answer that a verifier reads: the graph, the parameters, and the arrays in id order."""
-
-    @property
-    def algorithm(self) -> str:
-        """The name of the algorithm."""
-
-    @property
-    def graph(self) -> Graph:
-        """The graph of the run."""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The parameters of the run: source, damping, tol, ..."""
-
-    @property
-    def outcome(self) -> Mapping[str, Any]:
-        """Facts about the run, for example the iterations of PageRank. May be empty."""
-
-    def __getitem__(self, name: str, /) -> NDArray[Any]:
-        """One array of the answer, shape (n,), in the order of `graph.ids`."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """An answer from a file or another library, in the form that `verify` reads.
-
-    Parameters
-    ----------
-    algorithm : str
-        The name of a registered algorithm.
-    graph : Graph
-        The graph of the run.
-    arrays : mapping of str to ndarray
-        The arrays of the answer, under the names that `Result` uses.
-    parameters : mapping, optional
-        The arguments of the algorithm, such as ``{"source": 0}`` of a search.
-    outcome : mapping, optional
-        Facts about the run. With PageRank's ``iterations``, the verifier repeats that many iterations.
-
-    Examples
-    --------
-    >>> import evener as ev, numpy as np
-    >>> g = ev.Graph.from_edges([0, 1], [1, 2])
-    >>> ev.verify(ev.Claim("wcc", g, {"component": np.zeros(3, np.int64)}))
-    """
-
-    algorithm: str
-    graph: Graph
-    arrays: Mapping[str, NDArray[Any]]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    outcome: Mapping[str, Any] = field(default_factory=dict)
-    world: ClassVar[World] = SingleProcess()  # each rank verifies its own claims
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.arrays[name]
 
 
 def fail(answer: Answer, rule: str, detail: str) -> NoReturn:

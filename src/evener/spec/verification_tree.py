@@ -13,7 +13,7 @@ from evener.spec.verification import fail, first_true
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["check_tree"]
 

@@ -18,6 +18,7 @@ from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
 from evener.results.rows import ResultRows
 from evener.spec.algorithm import resolve
+from evener.spec.answer import Answer, Claim
 from evener.spec.graphalytics_output import (
     against,
     match_epsilon,
@@ -26,7 +27,7 @@ from evener.spec.graphalytics_output import (
     read_expected,
 )
 from evener.spec.registry import find
-from evener.spec.verification import Answer, Claim, check_parameters
+from evener.spec.verification import check_parameters
 from evener.system.agreement import collective, on_all_ranks
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from evener.errors import VerificationError
 from evener.graph.formats import write
 from evener.partition.build import partition
 from evener.partition.policy import PLANNED
+from evener.spec.answer import Claim
 from evener.spec.registry import find, names
-from evener.spec.verification import Claim
 from evener.spec.verify import verify
 from evener.testing.graphs import SHAPES, build
 from evener.testing.ranks import run_ranks

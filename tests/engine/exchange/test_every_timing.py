@@ -38,7 +38,7 @@ def test_ranks(on, late, eager):
 
 @pytest.fixture
 def gpus(monkeypatch):
-    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", parse_rank_gpus)
+    monkeypatch.setattr(import_module("evener.partition.placement"), "parse_elements", parse_rank_gpus)
     library = FakeNccl()
     monkeypatch.setattr(NCCL, "_library", lambda: library)
     monkeypatch.setattr(NCCL, "_address", lambda array: array)

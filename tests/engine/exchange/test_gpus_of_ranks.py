@@ -25,7 +25,7 @@ NCCL = import_module("evener.engine.exchange.transports.nccl")
 
 @pytest.fixture(autouse=True)
 def fake_gpus(monkeypatch):
-    monkeypatch.setattr(import_module("evener.partition.build"), "parse_elements", parse_rank_gpus)
+    monkeypatch.setattr(import_module("evener.partition.placement"), "parse_elements", parse_rank_gpus)
     library = FakeNccl()
     monkeypatch.setattr(NCCL, "_library", lambda: library)
     monkeypatch.setattr(NCCL, "_address", lambda array: array)

@@ -15,7 +15,7 @@ Dasari, Desh, Zubair: ParK: An Efficient Algorithm for k-core Decomposition on M
 
 import evener as ev
 from evener.kernels.kernel import KernelFile
-from evener.spec.arguments import ensure_placed
+from evener.spec.arguments import ensure_placed, parse_placement
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 from evener_kcore import SPEC
@@ -52,7 +52,8 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
         raise ev.ArgumentError(
             "expected an undirected graph, found a directed one; read it with directed=False"
         )
-    placed = ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
+    placed, plan = ensure_placed(graph, SPEC, placement)
     engine = ev.Engine(placed, SPEC.name, progress=progress)
     offsets, targets, _ = engine.out
     lost, core = engine.array("uint32", 0), engine.owned_array("int32", -1)
@@ -81,4 +82,4 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
         edges=placed.graph.m,
         partitioned=placed,
     )
-    return finish_run(result)
+    return finish_run(result, plan)

@@ -30,7 +30,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
-from evener.spec.arguments import ensure_placed, graph_of, opened
+from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 from evener.system.memory import translate_errors
@@ -143,9 +143,8 @@ def betweenness(
     normalized = check_bool(normalized, "normalized")
     given = opened(graph, SPEC)
     chosen = sources_of(graph_of(given, "betweenness"), sources, k, seed)
-    pg = ensure_placed(
-        given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, passes=len(chosen)
-    )
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, placement, passes=len(chosen))
     both = not pg.graph.directed
     engine = Engine(pg, "betweenness", progress=progress, from_both_ends=both, host_state=SPEC.host_state)
     with open_checkpoints(engine, pg, checkpoint, "betweenness", {"sources": chosen}) as checkpoints:
@@ -168,7 +167,7 @@ def betweenness(
         partitioned=pg,
         passes=len(chosen),
     )
-    return finish_run(result)
+    return finish_run(result, plan)
 
 
 class SearchState:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["allowed_difference", "check", "claim_parameters", "scale_of"]
 

@@ -29,7 +29,7 @@ from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.results.result import Result
-from evener.spec.arguments import ensure_placed, graph_of, opened
+from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
@@ -130,12 +130,11 @@ def bfs(
     several = check_bool(each, "each")
     given = opened(graph, SPEC)
     goal = parse_goal(graph_of(given, "bfs"), "bfs", source, sources, target, cutoff)
-    pg = ensure_placed(
-        given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, required_directions="out"
-    )
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, placement, required_directions="out")
 
     def search(goal: Goal) -> Result:
-        return run_bfs(pg, goal, "bfs", goal.parameters, progress, checkpoint)
+        return finish_run(run_bfs(pg, goal, "bfs", goal.parameters, progress, checkpoint), plan)
 
     return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
 
@@ -174,7 +173,7 @@ def run_bfs(
         distance, parent = _search(engine, checkpoints, pg.graph, goal, bottom_up=bottom_up)
     seconds = engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
-    result = Result(
+    return Result(
         algorithm,
         pg.graph,
         {
@@ -188,7 +187,6 @@ def run_bfs(
         edges=edges if pg.graph.directed else edges // 2,
         partitioned=pg,
     )
-    return finish_run(result)
 
 
 def _search(

@@ -34,7 +34,7 @@ from evener.spec.verification_tree import check_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["check"]
 

@@ -15,7 +15,6 @@ Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,10 +30,11 @@ from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import column_blocks_of
 from evener.results.result import Result
-from evener.spec.arguments import ensure_placed, graph_of, opened, unsigned
+from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement, unsigned
 from evener.spec.recording import finish_run
 from evener.spec.strength import placed_strength
 from evener.system.agreement import collective
+from evener.system.caller import warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -161,7 +161,7 @@ def pagerank(
     given = opened(graph, SPEC)
     jumps = jumps_of(graph_of(given, "pagerank"), personalization)
     weights = uses_weights(graph_of(given, "pagerank"), weights, semantics)
-    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, parse_placement(SPEC, on, policy, alpha, gpu_memory))
     n = pg.graph.n
     tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
     dtype = given_dtype or rank_dtype(tolerance)
@@ -220,8 +220,8 @@ def pagerank(
             f"pagerank did not converge in {iterations} iterations: expected an L1 change below "
             f"{tolerance:.2g}, found {change:.2g}; {remedy} or tol="
         )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
-    return finish_run(result)
+        warn_caller(msg, ConvergenceWarning)
+    return finish_run(result, plan)
 
 
 def _iterate(

@@ -9,7 +9,6 @@ wrong ranks meet it, as ``n * tol`` can be, the verifier raises an error.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from evener.spec.verification import (
     first_true,
     required_parameter,
 )
+from evener.system.caller import warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
     _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -184,7 +184,7 @@ def warn_not_converged(answer: Answer) -> None:
         f"the ranks are correct for {_count_of_iterations(_iterations_of(answer))}, and have not converged: "
         f"tol={answer.parameters['tol']:g} was not met; increase max_iter"
     )
-    warnings.warn(msg, ConvergenceWarning, stacklevel=6)
+    warn_caller(msg, ConvergenceWarning)
 
 
 def _iterations_of(answer: Answer) -> int:

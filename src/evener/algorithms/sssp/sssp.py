@@ -48,6 +48,7 @@ from evener.spec.arguments import (
     ensure_placed,
     graph_of,
     opened,
+    parse_placement,
     unsigned,
 )
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
@@ -186,23 +187,26 @@ def sssp(
     dtype = whole.weight_dtype
     need = "shortest paths need weights of 0 or more on every edge"
     heaviest = 0.0 if dtype is None else check_weights(whole, need)
-    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, placement)
 
     def search(goal: Goal) -> Result:
         parameters = {**goal.parameters, "delta": delta}
         if dtype is not None:
             fits = dtype.kind in "iu" and bool(heaviest < FAR)
-            return _run_sssp(pg, goal, parameters, progress, checkpoint, integers=fits)
-        return run_bfs(
-            pg,
-            goal,
-            "sssp",
-            parameters,
-            progress,
-            checkpoint,
-            host_state=SPEC.host_state,
-            as_distance=_unreached_infinite,
-        )
+            result = _run_sssp(pg, goal, parameters, progress, checkpoint, integers=fits)
+        else:
+            result = run_bfs(
+                pg,
+                goal,
+                "sssp",
+                parameters,
+                progress,
+                checkpoint,
+                host_state=SPEC.host_state,
+                as_distance=_unreached_infinite,
+            )
+        return finish_run(result, plan)
 
     return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
 
@@ -231,7 +235,7 @@ def _run_sssp(
             tree = search(infinity)
             check_range(pg, tree.distance, limit=goal.limit(engine, tree.distance, math.inf))
     distance, parent = tree.distance, tree.parent
-    result = Result(
+    return Result(
         "sssp",
         pg.graph,
         {
@@ -245,7 +249,6 @@ def _run_sssp(
         edges=tree.edges if pg.graph.directed else tree.edges // 2,
         partitioned=pg,
     )
-    return finish_run(result)
 
 
 def _search(

@@ -28,7 +28,7 @@ from evener.spec.verification_tree import check_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["BEYOND", "INTEGERS", "check", "tolerance_of"]
 

@@ -15,7 +15,7 @@ from evener.kernels.vertex import NO_VERTEX
 from evener.spec.verification import edge_blocks, fail, first_true, none_found, vertex_numbers
 
 if TYPE_CHECKING:
-    from evener.spec.verification import Answer
+    from evener.spec.answer import Answer
 
 __all__ = ["check"]
 

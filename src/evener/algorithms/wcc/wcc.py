@@ -31,7 +31,7 @@ from evener.engine.checkpoints.state import VertexNumbers
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.results.result import Result
-from evener.spec.arguments import ensure_placed, opened
+from evener.spec.arguments import ensure_placed, opened, parse_placement
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 
@@ -103,7 +103,7 @@ def wcc(
     [4, 4, 4, 9]
     """
     given = opened(graph, SPEC)
-    pg = ensure_placed(given, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, parse_placement(SPEC, on, policy, alpha, gpu_memory))
     engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
     with open_checkpoints(engine, pg, checkpoint, "wcc", {}) as checkpoints:
         label = _label(engine, checkpoints, pg.graph)
@@ -122,7 +122,7 @@ def wcc(
         edges=pg.graph.m,
         partitioned=pg,
     )
-    return finish_run(result)
+    return finish_run(result, plan)
 
 
 def _label(engine: Engine, checkpoints: Checkpoints, graph: Graph) -> PartitionedArray:

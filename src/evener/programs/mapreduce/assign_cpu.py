@@ -22,15 +22,8 @@ __all__ = ["make_assign"]
 _VERTICES_PER_PIECE = 1 << 12
 
 
-def make_assign(value: Payload, message: Payload, assign: Any, until: Any) -> Any:
-    """Return the kernel `assign_values`, with the operators compiled into it.
-
-    Parameters
-    ----------
-    value, message : Payload
-        What operators see.
-    assign, until : compiled functions
-    """
+def make_assign(assign: Any, until: Any, *, value: Payload, message: Payload) -> Any:
+    """Return the kernel `assign_values`, with the operators compiled into it, for what they see."""
     load, store, load_message = value.load, value.store, message.load
     size_of, distance = value.size, value.distance
 

@@ -29,16 +29,9 @@ __all__ = ["Copy"]
 
 
 class Copy:
-    """Sends records to the elements that reduce them.
+    """Sends records to the elements that reduce them, given the worker of each element of this rank.
 
     This is a collective operation; all ranks must call it, and its methods.
-
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    stages : Stages
-    workers : sequence of Worker
-        The worker of each element of this rank.
     """
 
     def __init__(self, pg: PartitionedGraph, stages: Stages, workers: Sequence[Worker]) -> None:

@@ -59,16 +59,9 @@ def linked_map(
 ) -> LinkedFile:
     """Return the file of the map kernels with a map function.
 
-    Parameters
-    ----------
-    function : Operator
-    payload : Payload
-    key : str
-        Identifies the function and the types.
-    extra : sequence of str
-        All parameters that a map function may have after the source and the target.
-    weight, value : type
-        ``np.float64`` or ``np.int64``, for the weights of edges and the values of vertices.
+    `key` identifies the function and the types. `extra` has all parameters that a map function may have after
+    the source and the target. `weight` and `value` are ``np.float64`` or ``np.int64``, for the weights of
+    edges and the values of vertices.
     """
     values = "real_values" if value is np.float64 else "integer_values"
     of_source, of_target = (

@@ -7,65 +7,42 @@ between iterations, so only messages are copied.
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.engine.array import PartitionedArray
 from evener.graph.graph import Graph
-from evener.programs.infinity import InfinityCheck
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
 from evener.programs.mapreduce.job import Job
-from evener.programs.mapreduce.placement import memory_limit, placed_for_gimv
+from evener.programs.mapreduce.placement import memory_limit, place_for_gimv
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.steps import (
     absolute_sum,
-    exception_of,
     message_dtypes,
     owned_values,
-    raise_nan,
 )
 from evener.programs.supersteps import Run
+from evener.programs.value_check import ValueCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Literal
 
     from numpy.typing import NDArray
 
     from evener.engine.timeline import Progress
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
     from evener.programs.mapreduce.records import Run as Rows
 
 __all__ = ["run_two_stages"]
-
-
-class TwoStages(Protocol):
-    """Both stages on the elements of a rank.
-
-    Attributes
-    ----------
-    values : list of tuple of ndarray
-        The fields of the owned vertices of each partition.
-    """
-
-    values: list[Any]
-
-    def step(self, total: float) -> tuple[int, float, float]:
-        """Run both stages, given the sum of the absolute values of all ranks.
-
-        This is a collective operation; all ranks must call it. Returns (converged vertices, sum of changes,
-        sum of absolute values) of this rank.
-        """
-        ...
 
 
 def run_two_stages(
@@ -76,41 +53,19 @@ def run_two_stages(
     first: Mapping[str, NDArray[Any]],
     identity: Any,
     condition: Condition,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
+    placement: Placement,
     progress: Callable[[Progress], None] | None,
 ) -> Run:
     """Place a graph and run GIM-V on it, in two stages for each iteration.
 
     This is a collective operation; all ranks must call it.
 
-    Parameters
-    ----------
-    graph : Graph or PartitionedGraph
-    operators : Operators
-        Checked for the signature.
-    signature : Signature
-    first : mapping of str to ndarray of shape (n,)
-        The first values of the fields.
-    identity : number or tuple of numbers
-        The combined message of a vertex without in-edges.
-    condition : Condition
-    on, policy, alpha, gpu_memory, progress
-        As for `evener.gimv`.
-
-    Raises
-    ------
-    ArgumentError
-        If a value becomes NaN. If an element is a GPU, and values have fields or elements are not all GPUs of
-        one rank.
+    The operators are checked for the signature. `first` has the first values of the fields, and `identity` is
+    the combined message of a vertex without in-edges. Other arguments are those of `evener.gimv`.
     """
-    pg = placed_for_gimv(
-        graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory, fields=not signature.value.single
-    )
+    pg, _ = place_for_gimv(graph, placement, fields=not signature.value.single)
     stages = Stages(pg, "gimv", progress)
-    steps: TwoStages
+    steps: CpuStages | GpuStages
     if pg.elements[0].kind == "cuda":
         (values,) = first.values()
         steps = GpuStages(pg, stages, operators, values, identity)
@@ -124,8 +79,8 @@ def run_two_stages(
     def fields() -> dict[str, PartitionedArray]:
         return dict(zip(first, map(PartitionedArray, zip(*steps.values, strict=True)), strict=True))
 
-    infinity = InfinityCheck(
-        "gimv", pg, condition, first=first.values(), identity=identity, operators=operators,
+    check = ValueCheck(
+        "gimv", pg, stages, condition, first=first.values(), identity=identity, operators=operators,
         weighted=operators.combine2.own[0] in operators.combine2.reads, all_hear=all_hear,
     )  # fmt: skip
 
@@ -134,18 +89,17 @@ def run_two_stages(
         iteration += 1
         ready, change, total = pg.world.allreduce(steps.step(total), "sum")
         converged = condition.is_met(ready == n, change, total)
-        if math.isnan(total):
-            for field in fields().values():
-                raise_nan("gimv", pg, field, iteration)
-            raise exception_of("gimv")
-        infinity.step(fields(), change, iteration)
-    infinity.finish(fields())
+        check.step(fields(), change, total, iteration)
+    check.finish(fields())
     done = converged or (condition.fixed and ready == n)
     return Run(pg, stages, fields(), iteration, done, pg.graph.m * iteration, condition, total, passes=0)
 
 
 class CpuStages:
-    """Both stages on CPU elements: a job with numbers of targets as keys, then a kernel that assigns."""
+    """Both stages on CPU elements: a job with numbers of targets as keys, then a kernel that assigns.
+
+    `values` has the fields of the owned vertices of each partition.
+    """
 
     def __init__(
         self,
@@ -159,7 +113,7 @@ class CpuStages:
         message = signature.message
         weighted = pg.graph.weight_dtype is not None
         map_kernel = message_kernel(operators.combine2, signature, weighted=weighted)
-        combine = combine_kernel(operators.combine_all, message, checked=True)
+        combine = combine_kernel(operators.combine_all, message, is_checked=True)
         dtypes = message_dtypes((str(own.dtype) for own in first.values()), message.dtypes)
         functions = JobFunctions(map_kernel, Combine(combine.kernel), np.dtype(np.uint32), dtypes)
         self._assign = assign_kernel(operators, signature)
@@ -176,7 +130,11 @@ class CpuStages:
         self.values = [tuple(field.copy() for field in own) for own in self._initial]
 
     def step(self, total: float) -> tuple[int, float, float]:
-        """Run both stages."""
+        """Run both stages, given the sum of the absolute values of all ranks.
+
+        This is a collective operation; all ranks must call it. Returns (converged vertices, sum of changes,
+        sum of absolute values) of this rank.
+        """
         rows = self._job.run(self.values)
         found = self._stages.run("assign", self._assign_on, range(len(rows)), rows, [total] * len(rows))
         ready, change, size = (sum(column) for column in zip(*found, strict=True))

@@ -35,23 +35,9 @@ class Job:
 
     This is a collective operation; all ranks must call it.
 
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    stages : Stages
-    functions : mapping of str to JobFunctions
-        The functions of the job for each kind of element.
-    router : Router
-        Chooses the element of each record.
-    memory : int
-        Bytes that records may use on this rank.
-
-    Attributes
-    ----------
-    pairs : int
-        The pairs that the map function returned on this rank.
-    spilled : int
-        Bytes that this rank has written to files.
+    `functions` has the functions of the job for each kind of element. `memory` is the number of bytes that
+    records may use on this rank. `pairs` counts the pairs that the map function returned on this rank, and
+    `spilled` the bytes that the rank has written to files.
     """
 
     def __init__(
@@ -79,13 +65,8 @@ class Job:
     def run(self, values: Sequence[tuple[NDArray[Any], ...]]) -> list[Run]:
         """Return the rows of each element on the host, sorted by key.
 
-        This is a collective operation; all ranks must call it.
-
-        Parameters
-        ----------
-        values : sequence of tuple of ndarray
-            For each partition, the fields of its vertices, which the map function reads; see `Worker`. They
-            are on the host.
+        This is a collective operation; all ranks must call it. `values` has the fields of the vertices of
+        each partition on the host; see `Worker`.
         """
         stages, workers = self._stages, self._workers
         for worker, own in zip(workers, values, strict=True):
@@ -117,7 +98,7 @@ class Job:
         self.pairs += sum(mapped)
         if len(self._pg.ranks) > 1 or self._router.checks or sum(mapped) < edges:
             outside = stages.run("hash", lambda own: own.choose(), workers)
-            self._router.check(stages.world, outside, workers)
+            self._router.check(stages.world, outside, lambda: [own.mapped_keys() for own in workers])
             grouped = stages.run("hash", lambda own: own.group(), workers)
         else:
             grouped = [own.take_all() for own in workers]

@@ -34,20 +34,15 @@ _ZERO, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 # ---- the element of each record -----------------------------------------------------------------------
 
 
-@inline_step
-def _hash_piece(keys, begin, end, elements, chosen, sizes):
-    for i in range(begin, end):
-        element = mix(np.uint64(keys[i])) % elements
-        chosen[i] = element
-        sizes[element] += 1
-
-
 @parallel
 def choose_by_hash(keys, step, counts, elements, chosen, sizes):
     """Choose elements by a hash of the key. Adds the records of each piece and element to `sizes`."""
     for k in prange(len(counts)):
         begin = np.uint64(k) * step
-        _hash_piece(keys, begin, begin + counts[k], elements, chosen, sizes[k])
+        for i in range(begin, begin + counts[k]):
+            element = mix(np.uint64(keys[i])) % elements
+            chosen[i] = element
+            sizes[k, element] += 1
 
 
 @inline_step
@@ -83,31 +78,17 @@ def choose_by_block(keys, step, counts, bounds, chosen, sizes):
     return outside
 
 
-@inline_step
-def _table_piece(keys, begin, end, element_of, number_of, chosen, sizes):
-    for i in range(begin, end):
-        local = np.uint64(keys[i])
-        element = element_of[local]
-        keys[i] = number_of[local]
-        chosen[i] = element
-        sizes[element] += 1
-
-
 @parallel
 def choose_by_table(keys, step, counts, element_of, number_of, chosen, sizes):
     """Choose the owner of a local vertex, and replace the key by the owner's number of the vertex."""
     for k in prange(len(counts)):
         begin = np.uint64(k) * step
-        _table_piece(keys, begin, begin + counts[k], element_of, number_of, chosen, sizes[k])
-
-
-@inline_step
-def _group_piece(words, begin, end, chosen, cursors, out):
-    for i in range(begin, end):
-        element = np.uint64(chosen[i])
-        where = cursors[element]
-        cursors[element] = where + _ONE
-        out[where] = words[i]
+        for i in range(begin, begin + counts[k]):
+            local = np.uint64(keys[i])
+            element = element_of[local]
+            keys[i] = number_of[local]
+            chosen[i] = element
+            sizes[k, element] += 1
 
 
 @parallel
@@ -115,16 +96,14 @@ def group_words(words, step, counts, chosen, cursors, out):
     """Copy words, those of each element together. Piece ``k`` writes from ``cursors[k, element]`` on."""
     for k in prange(len(counts)):
         begin = np.uint64(k) * step
-        _group_piece(words, begin, begin + counts[k], chosen, cursors[k], out)
+        for i in range(begin, begin + counts[k]):
+            element = np.uint64(chosen[i])
+            where = cursors[k, element]
+            cursors[k, element] = where + _ONE
+            out[where] = words[i]
 
 
 # ---- sort ---------------------------------------------------------------------------------------------
-
-
-@inline_step
-def _count_slice(keys, begin, end, least, shift, mask, counts):
-    for i in range(begin, end):
-        counts[((np.uint64(keys[i]) - least) >> shift) & mask] += _ONE
 
 
 @parallel
@@ -133,18 +112,8 @@ def count_digits(keys, least, shift, mask, counts):
     slices = len(counts)
     for t in prange(slices):
         begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
-        _count_slice(keys, begin, end, least, shift, mask, counts[t])
-
-
-@inline_step
-def _scatter_slice(keys, words, begin, end, least, shift, mask, cursors, out_keys, out_words):
-    for i in range(begin, end):
-        key = keys[i]
-        digit = ((np.uint64(key) - least) >> shift) & mask
-        where = cursors[digit]
-        cursors[digit] = where + _ONE
-        out_keys[where] = key
-        out_words[where] = words[i]
+        for i in range(begin, end):
+            counts[t, ((np.uint64(keys[i]) - least) >> shift) & mask] += _ONE
 
 
 @parallel
@@ -153,17 +122,13 @@ def scatter_digits(keys, words, least, shift, mask, cursors, out_keys, out_words
     slices = len(cursors)
     for t in prange(slices):
         begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
-        _scatter_slice(keys, words, begin, end, least, shift, mask, cursors[t], out_keys, out_words)
-
-
-@inline_step
-def _scatter_packed_slice(records, begin, end, least, shift, mask, cursors, out):
-    for i in range(begin, end):
-        record = records[i]
-        digit = ((record - least) >> shift) & mask
-        where = cursors[digit]
-        cursors[digit] = where + _ONE
-        out[where] = record
+        for i in range(begin, end):
+            key = keys[i]
+            digit = ((np.uint64(key) - least) >> shift) & mask
+            where = cursors[t, digit]
+            cursors[t, digit] = where + _ONE
+            out_keys[where] = key
+            out_words[where] = words[i]
 
 
 @parallel
@@ -172,13 +137,12 @@ def scatter_packed(records, least, shift, mask, cursors, out):
     slices = len(cursors)
     for t in prange(slices):
         begin, end = slice_bound(len(records), t, slices), slice_bound(len(records), t + 1, slices)
-        _scatter_packed_slice(records, begin, end, least, shift, mask, cursors[t], out)
-
-
-@inline_step
-def _pack_slice(keys, words, begin, end, out):
-    for i in range(begin, end):
-        out[i] = (np.uint64(keys[i]) << _HALF) | np.uint64(words[i])
+        for i in range(begin, end):
+            record = records[i]
+            digit = ((record - least) >> shift) & mask
+            where = cursors[t, digit]
+            cursors[t, digit] = where + _ONE
+            out[where] = record
 
 
 @parallel
@@ -186,13 +150,8 @@ def pack(keys, words, slices, out):
     """Write a key and a word of 32 bits each to one word; the key has the upper half."""
     for t in prange(slices):
         begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
-        _pack_slice(keys, words, begin, end, out)
-
-
-@inline_step
-def _gather_slice(words, order, begin, end, out):
-    for i in range(begin, end):
-        out[i] = words[order[i]]
+        for i in range(begin, end):
+            out[i] = (np.uint64(keys[i]) << _HALF) | np.uint64(words[i])
 
 
 @parallel
@@ -200,18 +159,11 @@ def gather_words(words, order, slices, out):
     """Write ``words[order]`` to `out`."""
     for t in prange(slices):
         begin, end = slice_bound(len(order), t, slices), slice_bound(len(order), t + 1, slices)
-        _gather_slice(words, order, begin, end, out)
+        for i in range(begin, end):
+            out[i] = words[order[i]]
 
 
 # ---- segments of equal keys ---------------------------------------------------------------------------
-
-
-@inline_step
-def _heads_of_slice(keys, begin, end):
-    heads = _ZERO
-    for i in range(begin, end):
-        heads += np.uint64(i == _ZERO or keys[i] != keys[i - _ONE])
-    return heads
 
 
 @parallel
@@ -220,4 +172,7 @@ def count_heads(keys, heads):
     slices = len(heads)
     for t in prange(slices):
         begin, end = slice_bound(len(keys), t, slices), slice_bound(len(keys), t + 1, slices)
-        heads[t] = _heads_of_slice(keys, begin, end)
+        own = _ZERO
+        for i in range(begin, end):
+            own += np.uint64(i == _ZERO or keys[i] != keys[i - _ONE])
+        heads[t] = own

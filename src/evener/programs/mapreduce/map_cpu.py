@@ -53,11 +53,7 @@ def _row_of(offsets, e):
 def make_emit(wide: Any, combine2: Any) -> Any:
     """Return the function `emit` of GIM-V: the message of the source, with the local target as key.
 
-    Parameters
-    ----------
-    wide : type
-        ``np.float64`` or ``np.int64``, as `combine2` sees weights.
-    combine2 : compiled function
+    `combine2` sees weights as `wide`.
     """
 
     @inlined
@@ -68,21 +64,13 @@ def make_emit(wide: Any, combine2: Any) -> Any:
 
 
 def make_map(
-    emit: Any, payload: Payload, *, value: Payload, weight: Any, reads_value: bool, reads_target: bool
+    emit: Any, *, payload: Payload, value: Payload, weight: Any, reads_value: bool, reads_target: bool
 ) -> Any:
     """Return the kernel `map_edges`, with the function `emit` compiled into it.
 
-    Parameters
-    ----------
-    emit : compiled function
-    payload : Payload
-        The payload of the pair that `emit` returns.
-    value : Payload
-        The value of a vertex.
-    weight : type or None
-        ``np.float64`` or ``np.int64``; None if edges have no weights.
-    reads_value, reads_target : bool
-        Whether `emit` reads the value of the source, and that of the target.
+    `payload` is that of the pair that `emit` returns, and `value` the value of a vertex. `weight` is
+    ``np.float64`` or ``np.int64``, or None if edges have no weights. `emit` may read the value of the source,
+    and that of the target.
     """
     weighted = weight is not None
     wide = weight if weighted else np.int64

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.checks import type_name
-from evener.programs.arguments import UNSIGNED_WEIGHTS, check_signed
+from evener.programs.arguments import UNSIGNED_WEIGHTS, vertex_values
 from evener.programs.compilation import settled
 from evener.programs.mapreduce.compilation import (
     MAP_PARAMETERS,
@@ -21,7 +20,7 @@ from evener.programs.mapreduce.compilation import (
     reduce_kernel,
 )
 from evener.programs.mapreduce.job import Job
-from evener.programs.mapreduce.placement import SPEC, memory_limit, placed
+from evener.programs.mapreduce.placement import SPEC, memory_limit, place
 from evener.programs.mapreduce.reducer import Combine, Reduce
 from evener.programs.mapreduce.reducer_gpu import GpuCombine, GpuReduce
 from evener.programs.mapreduce.routers import BlockRouter, HashRouter
@@ -30,7 +29,7 @@ from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
 from evener.results.result import Result
-from evener.spec.arguments import check_signed_weights, graph_of, opened
+from evener.spec.arguments import check_signed_weights, graph_of, opened, parse_placement
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
 
@@ -164,7 +163,7 @@ def mapreduce(
         found = "neither" if combine is None else "both"
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
-    pg = placed(given, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    pg, plan = place(given, parse_placement(SPEC, on, policy, alpha, gpu_memory))
     stages = Stages(pg, "mapreduce", progress)
     record = np.dtype(np.int64), payload.dtypes
     job = Job(
@@ -191,7 +190,7 @@ def mapreduce(
         partitioned=pg,
         passes=0,
     )
-    return Rows(keys, columns, single=reduce_stage.payload.single, run=finish_run(run))
+    return Rows(keys, columns, single=reduce_stage.payload.single, run=finish_run(run, plan))
 
 
 def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str]) -> NDArray[Any]:
@@ -202,19 +201,7 @@ def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str])
             msg = f"map: expected values= for the parameter {used[0]}, found none"
             raise ArgumentError(msg)
         return np.zeros(1)
-    try:
-        found = np.asarray(values)
-    except ValueError as error:
-        msg = f"values=: expected a number or an array of numbers: {error}"
-        raise ArgumentError(msg) from error
-    if found.dtype.kind not in "biuf" or found.dtype.itemsize > 8:
-        kind = f"{found.dtype} in {type_name(values)}"
-        msg = f"values=: expected integers or floating-point numbers, found {kind}"
-        raise ArgumentError(msg)
-    if found.shape not in ((), (graph.n,)):
-        msg = f"values=: expected a number, or an array of shape ({graph.n},), found shape {found.shape}"
-        raise ArgumentError(msg)
-    check_signed(found, graph, "values=")
+    found = vertex_values(values, graph, "values=")
     return np.broadcast_to(found.astype(_wide(found.dtype)), (graph.n,))
 
 

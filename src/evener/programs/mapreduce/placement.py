@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evener.elements import named
 from evener.errors import ArgumentError
 from evener.partition.partitioned import PartitionedGraph
 from evener.spec.algorithm import AlgorithmSpec, StateBytes, Traffic
@@ -15,12 +15,13 @@ from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
 
     from evener.graph.graph import Graph
+    from evener.partition.placement import Placement
+    from evener.planning.plan import Plan
     from evener.system.world import World
 
-__all__ = ["SPEC", "memory_limit", "placed", "placed_for_gimv"]
+__all__ = ["SPEC", "memory_limit", "place", "place_for_gimv"]
 
 SPEC = AlgorithmSpec(
     name="mapreduce",
@@ -39,51 +40,27 @@ SPEC = AlgorithmSpec(
 _MEMORY_SHARE = 0.5
 
 
-def placed(
-    graph: Graph | PartitionedGraph,
-    *,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
-) -> PartitionedGraph:
-    """Return the graph on elements; the default is all cores.
+def place(graph: Graph | PartitionedGraph, placement: Placement) -> tuple[PartitionedGraph, Plan | None]:
+    """Return the graph on elements, as `ensure_placed`; the default is all cores.
 
-    This is a collective operation; all ranks must call it. The arguments are those of algorithms.
+    This is a collective operation; all ranks must call it.
     """
-    if not isinstance(graph, PartitionedGraph) and on is None:
-        on = "cpu"
-    return ensure_placed(graph, SPEC, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+    if not isinstance(graph, PartitionedGraph) and placement.on is None:
+        placement = replace(placement, on=("cpu",))
+    return ensure_placed(graph, SPEC, placement)
 
 
-def placed_for_gimv(
-    graph: Graph | PartitionedGraph,
-    *,
-    on: str | Sequence[str] | None,
-    policy: str,
-    alpha: float | Literal["auto"] | None,
-    gpu_memory: str | int | None,
-    fields: bool,
-) -> PartitionedGraph:
-    """Return the graph on CPU elements or, without fields, on GPUs of one rank, as `placed` does.
-
-    Raises
-    ------
-    ArgumentError
-        If elements are other GPUs.
-    """
+def place_for_gimv(
+    graph: Graph | PartitionedGraph, placement: Placement, *, fields: bool
+) -> tuple[PartitionedGraph, Plan | None]:
+    """Return the graph on CPU elements or, without fields, on GPUs of one rank; an error for other GPUs."""
     world = current_world()
-
-    def check() -> None:
-        names = [name.partition(":")[0].strip() for name in named(on) or () if isinstance(name, str)]
-        _check_kinds(names, world.size, fields=fields)
-
     if not isinstance(graph, PartitionedGraph):
-        on_all_ranks(world, check)
-    pg = placed(graph, on=on, policy=policy, alpha=alpha, gpu_memory=gpu_memory)
+        on_all_ranks(world, lambda: _check_kinds(placement.kinds, world.size, fields=fields))
+    pg, plan = place(graph, replace(placement, directions=SPEC.directions))
     kinds = pg.world.allgather([element.kind for element in pg.elements])
     _check_kinds([kind for own in kinds for kind in own], pg.world.size, fields=fields)
-    return pg
+    return pg, plan
 
 
 def _check_kinds(kinds: Sequence[str], ranks: int, *, fields: bool) -> None:

@@ -20,19 +20,11 @@ __all__ = ["Grouped", "Run", "Sorted", "columns_of", "words_of"]
 
 
 class Grouped(NamedTuple):
-    """The records of one element, those for each element next to each other.
-
-    Attributes
-    ----------
-    keys : ndarray
-    columns : list of ndarray
-    bounds : ndarray of int64, shape (elements of all ranks + 1,)
-        The records for element ``e`` are at ``bounds[e]:bounds[e + 1]``.
-    """
+    """The records of one element, those for each element next to each other."""
 
     keys: NDArray[Any]
     columns: list[NDArray[Any]]
-    bounds: NDArray[np.int64]
+    bounds: NDArray[np.int64]  # records for element e of all ranks are at bounds[e]:bounds[e + 1]
 
     def part(self, element: int) -> list[NDArray[Any]]:
         """Return the keys and columns for an element."""

@@ -27,15 +27,10 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _KEYS_PER_CHUNK = np.uint64(16)
 
 
-def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
+def make_combine(combine: Any, *, payload: Payload, ordered: bool) -> Any:
     """Return the kernel `combine_records`, with the function `combine` compiled into it.
 
-    Parameters
-    ----------
-    combine : compiled function
-    payload : Payload
-    ordered : bool
-        Whether `order` has the positions of the records in the columns.
+    If `ordered`, `order` has the positions of the records in the columns.
     """
     load, store, cast = payload.load, payload.store, payload.cast
 
@@ -91,15 +86,8 @@ def make_combine(combine: Any, payload: Payload, *, ordered: bool) -> Any:
     return combine_records
 
 
-def make_reduce(reduce: Any, values: Payload, result: Payload) -> Any:
-    """Return the kernel `reduce_rows`, with the function `reduce` compiled into it.
-
-    Parameters
-    ----------
-    reduce : compiled function
-    values, result : Payload
-        What `reduce` gets an array of, and what it returns.
-    """
+def make_reduce(reduce: Any, *, values: Payload, result: Payload) -> Any:
+    """Return the kernel `reduce_rows`, with a function compiled into it that reduces `values` to `result`."""
     cut, store = values.slice, result.store
 
     @inline_step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -23,34 +23,23 @@ __all__ = ["Combine", "Reduce", "Reducer"]
 _SLICES_PER_THREAD = 4
 
 
-class Reducer(Protocol):
-    """How a job reduces records.
+class Reducer:
+    """How a job reduces records."""
 
-    Attributes
-    ----------
-    shrinks : bool
-        Whether a run has each key once, so that the union of runs may be shorter than the runs.
-    """
-
+    # Whether a run has each key once, so that the union of runs may be shorter than the runs.
     shrinks: bool
 
     def run_of(self, element: Element, found: Sorted) -> Run:
         """Return the run that represents sorted records until all records are known."""
-        ...
+        raise NotImplementedError
 
-    def rows_of(self, element: Element, run: Run) -> Run:
+    def rows_of(self, element: Element, run: Run) -> Run:  # noqa: ARG002 - for reducers of all values
         """Return one row for each key, from the run that represents all its records."""
-        ...
+        return run
 
 
-class Combine:
-    """Joins two payloads at a time; a part of the records of a key has a payload too.
-
-    Parameters
-    ----------
-    kernel : compiled function
-        As `make_combine` returns it.
-    """
+class Combine(Reducer):
+    """Joins two payloads at a time, by a kernel of `make_combine`; some of the records have a payload too."""
 
     shrinks = True
 
@@ -73,20 +62,11 @@ class Combine:
             raise exception_of("combine")
         return Run(out_keys, out)
 
-    def rows_of(self, element: Element, run: Run) -> Run:  # noqa: ARG002 - as the protocol says
-        """Return the run, which has each key once."""
-        return run
 
+class Reduce(Reducer):
+    """Gives all values of a key to the user's function, by a kernel of `make_reduce`.
 
-class Reduce:
-    """Gives all values of a key to the user's function.
-
-    Parameters
-    ----------
-    kernel : compiled function
-        As `make_reduce` returns it.
-    dtypes : sequence of dtype
-        The columns of a row.
+    The columns of a row have the given types.
     """
 
     shrinks = False

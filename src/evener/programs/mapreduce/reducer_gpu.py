@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.kernels.kernel import Kernel
 from evener.programs.mapreduce.records import Run, Sorted, columns_of
+from evener.programs.mapreduce.reducer import Combine, Reduce
 from evener.programs.mapreduce.worker_gpu import SHUFFLE, addresses, gathered
 
 if TYPE_CHECKING:
@@ -23,22 +24,15 @@ __all__ = ["GpuCombine", "GpuReduce"]
 _SEGMENT = 32
 
 
-class GpuCombine:
-    """Joins two payloads at a time.
+class GpuCombine(Combine):
+    """Joins two payloads at a time, with the file of `linked_combine`.
 
     Each thread combines a segment of the payloads of a key, so several threads share a key with many records.
     The results of segments are payloads again, until each key has one.
-
-    Parameters
-    ----------
-    file : LinkedFile
-        As `linked_combine` returns it.
     """
 
-    shrinks = True
-
     def __init__(self, file: LinkedFile) -> None:
-        self._kernel = Kernel(cuda=file, name="combine_segments")
+        super().__init__(Kernel(cuda=file, name="combine_segments"))
 
     def run_of(self, element: Element, found: Sorted) -> Run:
         """Return one row for each key."""
@@ -62,26 +56,12 @@ class GpuCombine:
             columns, ordered = out, 0
         return Run(out_keys, columns)
 
-    def rows_of(self, element: Element, run: Run) -> Run:  # noqa: ARG002 - as the protocol says
-        """Return the run, which has each key once."""
-        return run
 
-
-class GpuReduce:
-    """Gives all values of a key to the user's function, one key to each thread.
-
-    Parameters
-    ----------
-    file : LinkedFile
-        As `linked_reduce` returns it.
-    dtypes : sequence of dtype
-        The columns of a row.
-    """
-
-    shrinks = False
+class GpuReduce(Reduce):
+    """Gives all values of a key to the user's function, one key to each thread: see `linked_reduce`."""
 
     def __init__(self, file: LinkedFile, dtypes: Sequence[np.dtype[Any]]) -> None:
-        self._kernel, self._dtypes = Kernel(cuda=file, name="reduce_rows"), dtypes
+        super().__init__(Kernel(cuda=file, name="reduce_rows"), dtypes)
 
     def run_of(self, element: Element, found: Sorted) -> Run:
         """Return all records."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,61 +10,50 @@ from evener.errors import ArgumentError
 from evener.partition.blocks import block_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.mapreduce.worker import Worker
     from evener.system.world import World
 
 __all__ = ["BlockRouter", "HashRouter", "OwnerRouter", "Router"]
 
 
-class Router(Protocol):
-    """Chooses the element of each record.
+class Router:
+    """Chooses the element of each record."""
 
-    Attributes
-    ----------
-    kernel : str
-        The kernel that chooses, of ``kernels_cpu.py`` or of ``programs/mapreduce_shuffle.cu``.
-    checks : bool
-        Whether keys may be wrong.
-    """
-
+    # The kernel that chooses, of ``kernels_cpu.py`` or of ``programs/mapreduce_shuffle.cu``.
     kernel: str
-    checks: bool
+    # Whether keys may be wrong.
+    checks = False
 
     def arguments(self, place: int) -> Sequence[Any]:
         """Return the arguments of the kernel for an element of this rank: numbers and host arrays."""
-        ...
+        raise NotImplementedError
 
-    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
-        """Raise an error on all ranks if keys are wrong, given the number of wrong keys of each worker.
+    def check(self, world: World, outside: Sequence[int], keys: Callable[[], list[NDArray[Any]]]) -> None:
+        """Raise an error on all ranks if keys are wrong.
 
-        This is a collective operation; all ranks must call it.
+        This is a collective operation; all ranks must call it. `outside` has the number of wrong keys on each
+        element of this rank, and `keys` returns the mapped keys.
         """
-        ...
 
 
-class HashRouter:
+class HashRouter(Router):
     """Chooses an element by a hash of the key."""
 
     kernel = "choose_by_hash"
-    checks = False
 
     def __init__(self, pg: PartitionedGraph) -> None:
         self._elements = np.uint64(len(pg.ranks))
 
-    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - as the protocol says
+    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - equal for all elements
         """Return the number of elements."""
         return (self._elements,)
 
-    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
-        """Do nothing: each key has a hash."""
 
-
-class BlockRouter:
+class BlockRouter(Router):
     """Gives each element the keys of a block of vertex numbers; a rank gets the keys of its block."""
 
     kernel = "choose_by_block"
@@ -79,16 +68,16 @@ class BlockRouter:
             bounds += (ranks[rank] + own[1:]).tolist()
         self._bounds = np.array(bounds, np.uint64)
 
-    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - as the protocol says
+    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - equal for all elements
         """Return the bounds of the blocks."""
         return (self._bounds,)
 
-    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
+    def check(self, world: World, outside: Sequence[int], keys: Callable[[], list[NDArray[Any]]]) -> None:
         """Raise an error if a key is no vertex number."""
         example = None
         if any(outside):
-            keys = np.concatenate([worker.mapped_keys() for worker in workers])
-            example = int(keys[(keys < 0) | (keys >= self._n)][0])
+            mapped = np.concatenate(keys())
+            example = int(mapped[(mapped < 0) | (mapped >= self._n)][0])
         first = next((one for one in world.allgather(example) if one is not None), None)
         if first is not None:
             msg = (
@@ -98,14 +87,13 @@ class BlockRouter:
             raise ArgumentError(msg)
 
 
-class OwnerRouter:
+class OwnerRouter(Router):
     """Sends a record to the owner of the vertex that is its key.
 
     A mapped key is a local number of the partition. The copied key is the owner's local number.
     """
 
     kernel = "choose_by_table"
-    checks = False
 
     def __init__(self, pg: PartitionedGraph) -> None:
         self._tables = [] if len(pg.ranks) == 1 else [_owners(pg, p) for p in range(len(pg.partitions))]
@@ -113,9 +101,6 @@ class OwnerRouter:
     def arguments(self, place: int) -> Sequence[Any]:
         """Return the owner and the number of each local vertex."""
         return self._tables[place]
-
-    def check(self, world: World, outside: Sequence[int], workers: Sequence[Worker]) -> None:
-        """Do nothing: each vertex has an owner."""
 
 
 def _owners(pg: PartitionedGraph, p: int) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:

@@ -64,6 +64,10 @@ class Rows:
         self.keys = keys
         self.values = columns[0] if single else tuple(columns)
         self.world: World = run.world
+        self.outcome: dict[str, Any] = run.outcome
+        self.parameters: Mapping[str, Any] = run.parameters
+        self.seconds: float = run.seconds
+        self.timeline: Timeline = run.timeline
         self._columns, self._single, self._run = columns, single, run
 
     def agreed(self) -> dict[str, Any]:
@@ -75,26 +79,6 @@ class Rows:
 
     def __repr__(self) -> str:
         return f"<Rows of mapreduce: {len(self.keys):,} keys, {self.seconds:.3g} s>"
-
-    @property
-    def outcome(self) -> dict[str, Any]:
-        """Facts about the run."""
-        return self._run.outcome
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The arguments of the run."""
-        return self._run.parameters
-
-    @property
-    def seconds(self) -> float:
-        """Wall time of the job."""
-        return self._run.seconds
-
-    @property
-    def timeline(self) -> Timeline:
-        """The time of each stage on each element."""
-        return self._run.timeline
 
     @collective()
     def gather(self) -> Rows | None:

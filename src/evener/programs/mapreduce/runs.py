@@ -32,21 +32,9 @@ _MERGE_COPIES = 4
 class Runs:
     """The sorted runs of one element on the host, until all records are known.
 
-    Parameters
-    ----------
-    worker : Worker
-        Merges runs.
-    chunk : int
-        The records that fit the memory of a GPU.
-    memory : int
-        Bytes that runs and their merges may use. Runs that do not fit are written to files.
-    stack : ExitStack
-        Removes the folder of the files when it closes.
-
-    Attributes
-    ----------
-    spilled : int
-        Bytes written to files.
+    The worker merges runs. `chunk` records fit the memory of a GPU. Runs and their merges may use `memory`
+    bytes; other runs are written to files. `stack` removes the folder of the files when it closes. `spilled`
+    counts the bytes written to files.
     """
 
     def __init__(self, worker: Worker, chunk: int, memory: int, stack: ExitStack) -> None:
@@ -59,13 +47,7 @@ class Runs:
         self.spilled = 0
 
     def add(self, run: Run) -> None:
-        """Keep a run.
-
-        Raises
-        ------
-        FileError
-            If runs do not fit the memory, and cannot be written.
-        """
+        """Keep a run, in a file if runs do not fit the memory."""
         self._held.append(run)
         if sum(one.nbytes for one in self._held) <= self._limit:
             return

@@ -24,18 +24,7 @@ __all__ = ["Stages"]
 class Stages:
     """Runs the stages of a job and records their times; each stage is a superstep.
 
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    algorithm : str
-        The name of the job, for progress.
-    progress : callable or None
-        Called with a `Progress` as each stage begins.
-
-    Attributes
-    ----------
-    elements : list of Element
-    world : World
+    `algorithm` is the name of the job, for progress.
     """
 
     def __init__(
@@ -63,15 +52,8 @@ class Stages:
 
         This is a collective operation; all ranks must call it, and all raise the error of one rank.
 
-        Parameters
-        ----------
-        phase : str
-            The name of the stage in the timeline.
-        function : callable
-        *args
-            Each has one argument for each element.
-        edges : int, default 0
-            The edges that the stage reads, for the rate that progress shows.
+        Each of `args` has one argument for each element. `phase` is the name of the stage in the timeline,
+        and `edges` are those that the stage reads, for the rate that progress shows.
         """
         steps = [("compute", function, own) for own in zip(*args, strict=True)]
         return [done.result for done in self._run(phase, steps, edges)]
@@ -88,14 +70,8 @@ class Stages:
     ) -> list[list[NDArray[Any]]]:
         """Send an array of each column to each rank, and return the received arrays of each column.
 
-        This is a collective operation; all ranks must call it.
-
-        Parameters
-        ----------
-        columns : sequence
-            For each column, an array for each rank.
-        nbytes : sequence of int
-            The bytes that each element sends.
+        This is a collective operation; all ranks must call it. `columns` has an array for each rank, and
+        `nbytes` the bytes that each element sends.
         """
         self._recorder.begin("communication", self._active, 0, None)
         since = perf_counter()

@@ -9,17 +9,13 @@ import numpy as np
 from evener.programs.mapreduce import kernels_cpu as kernels
 from evener.programs.mapreduce.records import Grouped, columns_of, words_of
 from evener.programs.mapreduce.sort import sort_records
+from evener.programs.mapreduce.worker import Worker
 from evener.programs.steps import exception_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from evener.partition.partitioned import PartitionedGraph
     from evener.programs.mapreduce.records import Sorted
-    from evener.programs.mapreduce.routers import Router
-    from evener.programs.mapreduce.worker import JobFunctions
 
 __all__ = ["CpuWorker"]
 
@@ -31,35 +27,15 @@ _MAX_PIECES = 1 << 14
 _POSITION_BYTES = 8
 
 
-class CpuWorker:
-    """See `Worker`. Piece ``k`` of a chunk writes its records from position ``k * _PIECE`` on.
+class CpuWorker(Worker):
+    """A worker whose threads map pieces. Piece ``k`` writes its records from position ``k * _PIECE`` on."""
 
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    place : int
-        The number of the element on the rank.
-    functions : JobFunctions
-    router : Router
-    """
-
-    def __init__(self, pg: PartitionedGraph, place: int, functions: JobFunctions, router: Router) -> None:
-        self.element, self.reducer = pg.elements[place], functions.reducer
-        self._partition, self._n, self._elements = pg.partitions[place], pg.graph.n, len(pg.ranks)
-        self._own, self._place, self._functions, self._router = len(pg.elements), place, functions, router
-        self.edges = 0 if self._partition.out is None else self._partition.out.count
-        self.values: tuple[NDArray[Any], ...] = ()
-        self._keys: NDArray[Any]
-        self._columns: list[NDArray[Any]]
-        self._counts: NDArray[np.uint64]
-        self._chosen: NDArray[np.uint16]
-        self._sizes: NDArray[np.uint64]
+    # The records of each piece, also those for each element.
+    _counts: NDArray[np.uint64]
+    _sizes: NDArray[np.uint64]
 
     def room(self, memory: int, elements: int) -> int:
-        """Return the edges of the largest chunk.
-
-        There is a mapped and a grouped record of each element, and a received and a sorted record of all.
-        """
+        """Leave memory for a mapped and a grouped record of each element, and two records of all elements."""
         record = self._functions.record_bytes + _POSITION_BYTES
         pieces = memory // 2 // (2 * record * (self._own + elements)) // _PIECE
         return min(max(pieces, 1), _MAX_PIECES) * _PIECE
@@ -110,21 +86,8 @@ class CpuWorker:
                 words_of(array), np.uint64(_PIECE), self._counts, self._chosen, begins.copy(), words_of(out)
             )
             grouped.append(out)
-        del self._keys, self._columns, self._chosen
+        self._forget()
         return Grouped(grouped[0], grouped[1:], bounds.astype(np.int64))
-
-    def take_all(self) -> Grouped:
-        """Return the records of all edges."""
-        grouped = Grouped(self._keys, self._columns, np.array([0, len(self._keys)]))
-        del self._keys, self._columns
-        return grouped
-
-    def join(self, parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-        """Return the joined arrays of all parts."""
-        return [
-            np.concatenate(arrays, out=self.element.allocate(sum(map(len, arrays)), arrays[0].dtype))
-            for arrays in zip(*parts, strict=True)
-        ]
 
     def sort(self, keys: NDArray[Any], columns: list[NDArray[Any]]) -> Sorted:
         """Return records sorted by key."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.programs.mapreduce.records import Grouped, Sorted, columns_of
+from evener.programs.mapreduce.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.mapreduce.routers import Router
-    from evener.programs.mapreduce.worker import JobFunctions
 
 __all__ = ["SHUFFLE", "GpuWorker", "addresses", "gathered"]
 
@@ -28,36 +26,15 @@ _SORT_BYTES = 56
 _MIN_CHUNK = 1 << 16
 
 
-class GpuWorker:
-    """See `Worker`. A mapped edge has one position, and a flag says whether a record is there.
+class GpuWorker(Worker):
+    """A worker that maps each edge to one position, with a flag whether a record is there."""
 
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    place : int
-        The number of the element on the rank.
-    functions : JobFunctions
-    router : Router
-    """
-
-    def __init__(self, pg: PartitionedGraph, place: int, functions: JobFunctions, router: Router) -> None:
-        self.element, self.reducer = cast("Any", pg.elements[place]), functions.reducer
-        self._partition, self._n, self._elements = pg.partitions[place], pg.graph.n, len(pg.ranks)
-        self._place, self._functions, self._router = place, functions, router
-        self.edges = 0 if self._partition.out is None else self._partition.out.count
-        self.values: tuple[Any, ...] = ()
-        self._keys: Any = None
-        self._columns: list[Any] = []
-        self._found: Any = None
-        self._chosen: Any = None
-        self._order: Any = None
-        self._bounds: Any = None
+    _found: Any = None
+    _order: Any = None
+    _bounds: Any = None
 
     def room(self, memory: int, elements: int) -> int:
-        """Return the edges of the largest chunk.
-
-        There is a mapped and a grouped record of this element, and a received and a sorted record of all.
-        """
+        """Leave memory for a mapped and a grouped record of the element, and two records of all elements."""
         values = 8 * len(self._partition.vertices)
         room = min(self.element.room_after(self._partition.nbytes) - values, memory)
         record = self._functions.record_bytes
@@ -110,27 +87,9 @@ class GpuWorker:
         self._forget()
         return Grouped(keys, columns, bounds)
 
-    def take_all(self) -> Grouped:
-        """Return the records of all edges."""
-        grouped = Grouped(self._keys, self._columns, np.array([0, len(self._keys)]))
-        self._forget()
-        return grouped
-
     def _forget(self) -> None:
-        self._keys = self._found = self._chosen = self._order = None
-        self._columns = []
-
-    def join(self, parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-        """Return the joined arrays of all parts."""
-        joined = []
-        for arrays in zip(*parts, strict=True):
-            whole = self.element.allocate(sum(map(len, arrays)), arrays[0].dtype)
-            begin = 0
-            for array in arrays:
-                whole[begin : begin + len(array)] = array
-                begin += len(array)
-            joined.append(whole)
-        return joined
+        super()._forget()
+        self._found = self._order = None
 
     def sort(self, keys: Any, columns: list[Any]) -> Sorted:
         """Return sorted keys, and the positions of their records."""

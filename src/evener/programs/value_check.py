@@ -1,4 +1,4 @@
-"""Infinite values of programs: infinities that a user gave, and infinities of an overflow.
+"""Checks of the values of programs: NaN, and infinities of an overflow.
 
 A user gives an infinity in the first values, in the weights that a function reads, or in the code of a
 function. An infinite identity counts if a vertex has no messages. A program may then have infinite values of
@@ -9,55 +9,45 @@ by zero.
 from __future__ import annotations
 
 import math
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.programs.steps import is_constant
+from evener.kernels.loops import parts_of
+from evener.programs.steps import exception_of, is_constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from types import CodeType, FunctionType
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from evener.engine.array import PartitionedArray
+    from evener.engine.engine import Engine
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
+    from evener.programs.mapreduce.stages import Stages
     from evener.programs.operators import Operator
 
-__all__ = ["InfinityCheck"]
+__all__ = ["ValueCheck"]
 
 _BOTH = frozenset((-math.inf, math.inf))
 _NAMES = ("inf", "infinity")
 
 
-class InfinityCheck:
-    """Finds values that are infinite although the user gave no infinity.
+class ValueCheck:
+    """Finds values that are NaN, or infinite although the user gave no infinity.
 
-    Parameters
-    ----------
-    name : str
-        The algorithm, for messages.
-    pg : PartitionedGraph
-    condition : Condition
-        Its `overflow` says what to do.
-    first : iterable of ndarray
-        The first values of all fields.
-    identity : number or tuple of numbers
-    operators : iterable of Operator
-        The functions of the user.
-    weighted : bool
-        Whether a function reads the weights.
-    all_hear : callable
-        Returns whether each vertex has messages, on all ranks.
+    `first` has the first values of all fields. `weighted` says whether a function reads the weights.
+    `all_hear` returns whether each vertex has messages, on all ranks.
     """
 
     def __init__(
         self,
         name: str,
         pg: PartitionedGraph,
+        run: Engine | Stages,
         condition: Condition,
         *,
         first: Iterable[NDArray[Any]],
@@ -66,7 +56,7 @@ class InfinityCheck:
         weighted: bool,
         all_hear: Callable[[], bool],
     ) -> None:
-        self._name, self._pg, self._remedy = name, pg, condition.overflow
+        self._name, self._pg, self._run, self._remedy = name, pg, run, condition.overflow
         weights = pg.graph.weight_range if weighted else ()
         self._heaviest = max(map(abs, filter(math.isfinite, weights)), default=0.0) if weighted else None
         of_code = any(_names_infinity(one.fixed.function) for one in operators if one is not None)
@@ -79,66 +69,69 @@ class InfinityCheck:
             if from_identity and not all_hear():
                 self._given |= from_identity
 
-    def step(self, fields: Mapping[str, PartitionedArray], change: float, iteration: int) -> None:
-        """Check the fields after an iteration with this sum of changes, if the user gave no infinity.
+    def step(
+        self, fields: Mapping[str, PartitionedArray], change: float, total: float, iteration: int
+    ) -> None:
+        """Raise an error after an iteration if its sums are NaN, or infinite and the user gave no infinity.
 
         This is a collective operation; all ranks must call it.
-
-        Raises
-        ------
-        ArgumentError
-            If a value is infinite.
         """
+        when = f"after iteration {iteration}"
+        if math.isnan(change) or math.isnan(total):
+            self._run.finish()
+            for values in self._real(fields):
+                remedy = "the functions divide 0 by 0, or combine infinities"
+                self._raise_first(np.isnan(values), f"NaN {when}; {remedy}")
+            if math.isnan(change):
+                raise exception_of(self._name)
+            msg = f"{self._name}: the sum of aggregate is NaN {when}"
+            raise ArgumentError(msg)
         if math.isinf(change) and not self._given:
-            self._find(fields, f"after iteration {iteration}")
+            self._find(fields, when)
 
     def finish(self, fields: Mapping[str, PartitionedArray]) -> None:
-        """Check the last values, if the user gave infinities.
+        """Raise an error for an infinity of a sign that the user did not give, or that may be an overflow.
 
-        This is a collective operation; all ranks must call it.
-
-        Raises
-        ------
-        ArgumentError
-            If a value has an infinity of another sign. If a value is infinite, and another number is so large
-            that a sum may have exceeded the largest number.
+        This is a collective operation; all ranks must call it. A sum may have exceeded the largest number if
+        another value is very large.
         """
         if not self._given:
             return
         self._find(fields, "after the last iteration")
-        for array in fields.values():
-            if array.dtype.kind == "f":
-                self._check_range(array)
+        for values in self._real(fields):
+            self._check_range(values)
 
     def _find(self, fields: Mapping[str, PartitionedArray], when: str) -> None:
         """Raise an error that names the first vertex with an infinity that the user did not give."""
-        for array in fields.values():
-            if array.dtype.kind == "f":
-                values = self._pg.gather(array)
-                wrong = np.isinf(values)
-                for one in self._given:
-                    wrong &= values != one
-                self._raise_first(wrong, when, self._remedy)
+        for values in self._real(fields):
+            wrong = np.isinf(values)
+            for one in self._given:
+                wrong &= values != one
+            self._raise_first(wrong, f"infinite {when}; {self._remedy}")
 
-    def _check_range(self, array: PartitionedArray) -> None:
+    def _check_range(self, values: NDArray[Any]) -> None:
         """Raise an error if a value is infinite, and a sum of finite numbers may be infinite."""
-        values, world = self._pg.gather(array), self._pg.world
         infinite = np.isinf(values)
         largest = float(np.abs(values, where=~infinite, out=np.zeros(len(values))).max(initial=0))
-        largest = world.allreduce(largest, "max")
+        largest = self._pg.world.allreduce(largest, "max")
         other = largest if self._heaviest is None else self._heaviest
-        if largest / 2 + other / 2 > float(np.finfo(array.dtype).max) / 2:
-            remedy = (
-                f"a sum of {largest:g} and {other:g} is beyond {array.dtype}; scale the weights or values"
+        if largest / 2 + other / 2 > float(np.finfo(values.dtype).max) / 2:
+            remedy = f"a sum of {largest:g} and {other:g} is beyond {values.dtype}"
+            self._raise_first(
+                infinite, f"infinite after the last iteration; {remedy}; scale the weights or values"
             )
-            self._raise_first(infinite, "after the last iteration", remedy)
 
-    def _raise_first(self, wrong: NDArray[np.bool_], when: str, remedy: str) -> None:
+    def _real(self, fields: Mapping[str, PartitionedArray]) -> Iterator[NDArray[Any]]:
+        """Yield the values of each floating-point field for this rank's block of vertices."""
+        return (self._pg.gather(array) for array in fields.values() if array.dtype.kind == "f")
+
+    def _raise_first(self, wrong: NDArray[np.bool_], found: str) -> None:
+        """Raise an error for the first wrong vertex of all ranks; return if there is none."""
         pg = self._pg
         own = pg.block.start + int(np.argmax(wrong)) if wrong.any() else pg.graph.n
         if (v := pg.world.allreduce(own, "min")) < pg.graph.n:
             (vertex,) = pg.graph.ids_of(np.array([v]))
-            msg = f"{self._name}: the value of vertex {vertex} is infinite {when}; {remedy}"
+            msg = f"{self._name}: the value of vertex {vertex} is {found}"
             raise ArgumentError(msg)
 
 
@@ -150,25 +143,13 @@ def _infinities(values: NDArray[Any]) -> frozenset[float]:
     return frozenset(one for one in _BOTH if (few == one).any())
 
 
-def _names_infinity(function: FunctionType) -> bool:
+def _names_infinity(function: Any) -> bool:
     """Return whether the code of a function has an infinite constant, or a name of infinity."""
-    outer = [cell.cell_contents for cell in function.__closure__ or ()]
-    outer += [
-        function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__
-    ]
-    for value in outer:
-        inner = getattr(getattr(value, "dispatcher", value), "py_func", None)
-        if (inner is not None and _names_infinity(inner)) or _is_infinite(value):
-            return True
-    return _code_names_infinity(function.__code__)
-
-
-def _code_names_infinity(code: CodeType) -> bool:
-    if any(name.lower() in _NAMES for name in code.co_names):
-        return True
     return any(
-        _code_names_infinity(one) if hasattr(one, "co_consts") else _is_infinite(one)
-        for one in code.co_consts
+        any(name.lower() in _NAMES for name in part.co_names) or any(map(_is_infinite, part.co_consts))
+        if isinstance(part, CodeType)
+        else _is_infinite(part)
+        for part in parts_of(function)
     )
 
 

@@ -484,7 +484,7 @@ def test_an_error_at_the_exit_of_a_device_context(monkeypatch, inside, expected)
         return DeviceError(f"{doing}: {error.status}") if hasattr(error, "status") else None
 
     monkeypatch.setattr(Device, "__exit__", answering(runtime.CUDARuntimeError(UNAVAILABLE)))
-    guard = DeviceContext(SimpleNamespace(translate=translate), Device(0), "trying", 0, np.uint8)
+    guard = DeviceContext(Device(0), translate, "trying", 0, np.uint8)
     with pytest.raises(type(expected), match=f"^{expected}$"), guard:
         inside()
 

@@ -7,7 +7,6 @@ import re
 from importlib import import_module
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -187,12 +186,11 @@ def test_a_missing_side_is_an_error_only_when_needed(engine):
     kernel = ev.Kernel(cuda="nowhere.cu", name="peel")
     with pytest.raises(ev.ArgumentError, match=r'"peel" has no side for the element "cpu:1#0".*give.* cpu='):
         engine.compute(kernel)
-    gpu = SimpleNamespace(kind="cuda", name="cuda:0")
     with pytest.raises(
         ev.ArgumentError, match=r'"counted" has no side for the element "cuda:0".*give.* cuda='
     ):
-        ev.Kernel(cpu=counted).side(gpu)
-    assert kernel.side(gpu) == "nowhere.cu"
+        ev.Kernel(cpu=counted).side("cuda", "cuda:0")
+    assert kernel.side("cuda", "cuda:0") == "nowhere.cu"
 
 
 def test_a_function_is_not_accepted_as_a_kernel(engine):

@@ -17,7 +17,7 @@ def test_rank_0_notices_that_a_rank_has_ended(monkeypatch, goodbye):
     lost = []
 
     def run(world):
-        line = Lifeline(world, lost.append)
+        line = Lifeline(world.rank, world.host, world.allgather, lost.append)
         until = time.monotonic() + 10
         while len(line._lines) < (world.size - 1 if world.rank == 0 else 1) and time.monotonic() < until:
             time.sleep(0.01)

@@ -170,7 +170,7 @@ class CpuElement:
     def kernel(self, name: str | Kernel) -> Callable[..., Any]:
         """Return the Numba kernel ``"file.function"``, or the CPU side of a `Kernel`."""
         if isinstance(name, Kernel):
-            return cast("Callable[..., Any]", name.side(self))
+            return cast("Callable[..., Any]", name.side(self.kind, self.name))
         if name not in self._kernels:
             module, function = _module_of(name)
             with compiling():

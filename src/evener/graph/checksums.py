@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
 
 from evener.graph.arrays import read_only
+from evener.graph.lookup import GraphIds
 from evener.kernels.cpu.checksum import edge_checksums
 from evener.system.fingerprint import Words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.graph.graph import Graph
-
 __all__ = ["GraphChecksums"]
 
 
-class GraphChecksums:
+class GraphChecksums(GraphIds):
     """The methods of a `Graph` that describe it in a few numbers."""
 
     def agreed(self) -> dict[str, Any]:
         """Return the facts by name that are equal on all ranks with the same graph."""
-        graph = cast("Graph", self)
-        weight = None if graph.weight_dtype is None else str(graph.weight_dtype)
+        weight = None if self.weight_dtype is None else str(self.weight_dtype)
         edges, weights = self._checksums
         return {
-            "direction": Words("directed" if graph.directed else "undirected"),
-            "number of vertices": graph.n,
-            "number of edges": graph.m,
+            "direction": Words("directed" if self.directed else "undirected"),
+            "number of vertices": self.n,
+            "number of edges": self.m,
             "type of weights": weight,
             "edges": Words(f"checksum {edges:016x}"),
             "weights": Words(f"checksum {weights:016x}"),
-            "ids": _exact(graph.ids) if graph.has_custom_ids else None,
+            "ids": _exact(self.ids) if self.has_custom_ids else None,
         }
 
     @cached_property
     def _checksums(self) -> tuple[int, int]:
         """The checksums of the edges and of the weights. They do not depend on the stored direction."""
-        graph = cast("Graph", self)
-        turned = "out" not in graph.stored_directions
-        rows = graph.reverse if turned else graph
-        if graph.m == 0:
+        turned = "out" not in self.stored_directions
+        rows = self.reverse if turned else self
+        if self.m == 0:
             return 0, 0
         parts = 4 * numba.get_num_threads()
         sums = np.zeros((2, parts), np.uint64)

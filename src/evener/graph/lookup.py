@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError, UnknownVertexError
+from evener.graph.adjacency import Adjacency
 from evener.graph.arrays import string_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from evener.graph.graph import Graph
-
 __all__ = ["GraphIds", "as_ids", "vertex_numbers"]
 
 
-class GraphIds:
+class GraphIds(Adjacency):
     """The methods of a `Graph` for the ids of its vertices."""
-
-    _ids: NDArray[Any] | None
 
     @property
     def has_custom_ids(self) -> bool:
@@ -48,18 +45,18 @@ class GraphIds:
     @cached_property
     def _number_of_object(self) -> dict[Any, int]:
         """The number of each vertex by its id, if the ids are any objects."""
-        return {one: number for number, one in enumerate(cast("Graph", self).ids)}
+        return {one: number for number, one in enumerate(self.ids)}
 
     def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
         """Return the vertex numbers ``0..n-1`` of ids, which have the type of the graph's ids.
 
         An unknown id, or an id of another type, raises `UnknownVertexError`. The message names the id.
         """
-        return vertex_numbers(cast("Graph", self), ids)
+        return vertex_numbers(self, ids)
 
     def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices, given their numbers."""
-        return np.asarray(cast("Graph", self).ids[numbers])
+        return np.asarray(self.ids[numbers])
 
     def _numbers_of_objects(self, given: Any) -> NDArray[np.int64]:
         numbers = []
@@ -67,11 +64,11 @@ class GraphIds:
             try:
                 numbers.append(self._number_of_object[one])
             except (KeyError, TypeError):  # unknown, or a tuple of lists
-                raise _unknown(cast("Graph", self), repr(one)) from None
+                raise _unknown(self, repr(one)) from None
         return np.array(numbers, np.int64)
 
 
-def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
+def vertex_numbers(graph: GraphIds, given: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
     """Return the vertex numbers ``0..n-1`` of ids.
 
     Parameters
@@ -109,7 +106,7 @@ def vertex_numbers(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[np
     return np.asarray(numbers, dtype=np.int64)
 
 
-def as_ids(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
+def as_ids(graph: GraphIds, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
     """Return ids as an array of the id type of the graph, integers or strings."""
     elements: Any = given
     if hasattr(given, "__array__"):
@@ -138,12 +135,12 @@ def as_ids(graph: Graph, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
         raise _unknown(graph, next(e for e in elements if not -(1 << 63) <= int(e) < 1 << 63)) from None
 
 
-def _wrong_type(graph: Graph, other: Any) -> UnknownVertexError:
+def _wrong_type(graph: GraphIds, other: Any) -> UnknownVertexError:
     kind = "strings" if graph.has_string_ids else "integers"
     return UnknownVertexError(f"ids: expected {kind}, as in the graph, found {other!r}")
 
 
-def _unknown(graph: Graph, missing: Any) -> UnknownVertexError:
+def _unknown(graph: GraphIds, missing: Any) -> UnknownVertexError:
     verb = "are" if graph.has_object_ids else "run from"
     span = f"its ids {verb} {graph.ids[0]!s} to {graph.ids[-1]!s}" if graph.n else "it has no vertices"
     return UnknownVertexError(f"vertex {missing} is not in the graph ({graph.n} vertices; {span})")

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.errors import ArgumentError
 from evener.graph import csr
-from evener.graph.checks import type_name
+from evener.graph.lookup import GraphIds
 from evener.system.html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
     import networkx as nx
     import pandas as pd
     import pyarrow as pa
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
-
-    from evener.graph.graph import Graph
 
 __all__ = ["EdgeList", "GraphViews", "html_table", "id_column"]
 
@@ -40,7 +38,7 @@ class EdgeList(NamedTuple):
     weight: NDArray[Any] | None
 
 
-class GraphViews:
+class GraphViews(GraphIds):
     """The methods of a `Graph` that show its edges by id. They read the out-edges."""
 
     def neighbors(self, vertex: Any) -> NDArray[Any]:
@@ -54,9 +52,8 @@ class GraphViews:
         >>> ev.Graph.from_edges([3, 3, 5], [9, 5, 9]).neighbors(3).tolist()
         [5, 9]
         """
-        graph = cast("Graph", self)
-        (number,) = graph.numbers_of([vertex])
-        return graph.ids_of(_row(graph, number))
+        (number,) = self.numbers_of([vertex])
+        return self.ids_of(_row(self, number))
 
     def degree(self, vertex: Any) -> int:
         """Return the number of edges at a vertex: in-edges and out-edges. A self-loop counts twice.
@@ -69,14 +66,13 @@ class GraphViews:
         >>> ev.Graph.from_edges([3, 3, 5], [9, 5, 9]).degree(5)
         2
         """
-        graph = cast("Graph", self)
-        (number,) = graph.numbers_of([vertex])
-        row = _row(graph, number)
-        if not graph.directed:
+        (number,) = self.numbers_of([vertex])
+        row = _row(self, number)
+        if not self.directed:
             return len(row) + int(np.count_nonzero(row == number))
-        if "in" in graph.stored_directions:
-            return len(row) + len(_row(graph.reverse, number))
-        return len(row) + int(np.count_nonzero(graph.targets == number))
+        if "in" in self.stored_directions:
+            return len(row) + len(_row(self.reverse, number))
+        return len(row) + int(np.count_nonzero(self.targets == number))
 
     def edges(self) -> EdgeList:
         """Return the ids of tails and heads, and the weights, of all edges; an undirected edge once.
@@ -88,11 +84,10 @@ class GraphViews:
         >>> source.tolist(), target.tolist(), weight
         ([3, 3], [5, 9], None)
         """
-        graph = cast("Graph", self)
-        tails, heads, weights = _numbered_edges(graph)
-        return EdgeList(graph.ids_of(tails), graph.ids_of(heads), weights)
+        tails, heads, weights = _numbered_edges(self)
+        return EdgeList(self.ids_of(tails), self.ids_of(heads), weights)
 
-    def subgraph(self, ids: Iterable[Any] | ArrayLike) -> Graph:
+    def subgraph(self, ids: Iterable[Any] | ArrayLike) -> Self:
         """Return the graph of some vertices and of all edges between them. The vertices keep their ids.
 
         Parameters
@@ -112,21 +107,20 @@ class GraphViews:
         >>> g.ids.tolist(), g.edges().source.tolist(), g.edges().target.tolist()
         ([3, 9], [3], [9])
         """
-        graph = cast("Graph", self)
-        kept = np.unique(graph.numbers_of(ids))
-        number = np.full(graph.n, -1, np.int64)
+        kept = np.unique(self.numbers_of(ids))
+        number = np.full(self.n, -1, np.int64)
         number[kept] = np.arange(len(kept))
-        tails, heads, weights = _numbered_edges(graph)
+        tails, heads, weights = _numbered_edges(self)
         inside = (number[tails] >= 0) & (number[heads] >= 0)
         rows = csr.from_edges(
             number[tails[inside]],
             number[heads[inside]],
             None if weights is None else weights[inside],
-            symmetrise=not graph.directed,
+            symmetrise=not self.directed,
             n=len(kept),
         )
-        return type(graph)(
-            *rows[:2], weights=rows.weights, ids=graph.ids_of(kept), directed=graph.directed, validate=False
+        return type(self)(
+            *rows[:2], weights=rows.weights, ids=self.ids_of(kept), directed=self.directed, validate=False
         )
 
     def to_scipy(self) -> csr_array:
@@ -142,10 +136,9 @@ class GraphViews:
         """
         from scipy.sparse import csr_array
 
-        graph = cast("Graph", self)
-        weights = np.ones(graph.m) if graph.weights is None else graph.weights.copy()
-        arrays = weights, graph.targets.astype(np.int64), graph.offsets.astype(np.int64)
-        return csr_array(arrays, shape=(graph.n, graph.n))
+        weights = np.ones(self.m) if self.weights is None else self.weights.copy()
+        arrays = weights, self.targets.astype(np.int64), self.offsets.astype(np.int64)
+        return csr_array(arrays, shape=(self.n, self.n))
 
     def to_networkx(self) -> nx.Graph:
         """Return a NetworkX graph with the same ids. Weights are the attribute "weight".
@@ -160,16 +153,15 @@ class GraphViews:
         """
         import networkx as nx
 
-        graph = cast("Graph", self)
-        tails, heads, weights = _numbered_edges(graph)
+        tails, heads, weights = _numbered_edges(self)
         repeated = bool(((tails[1:] == tails[:-1]) & (heads[1:] == heads[:-1])).any())
         kind = {
             (True, False): nx.DiGraph, (True, True): nx.MultiDiGraph,
             (False, False): nx.Graph, (False, True): nx.MultiGraph,
-        }[graph.directed, repeated]  # fmt: skip
+        }[self.directed, repeated]  # fmt: skip
         found = kind()
-        found.add_nodes_from(graph.ids.tolist())
-        ends = graph.ids_of(tails).tolist(), graph.ids_of(heads).tolist()
+        found.add_nodes_from(self.ids.tolist())
+        ends = self.ids_of(tails).tolist(), self.ids_of(heads).tolist()
         if weights is None:
             found.add_edges_from(zip(*ends, strict=True))
         else:
@@ -183,9 +175,8 @@ class GraphViews:
         """
         import pyarrow as pa
 
-        graph = cast("Graph", self)
         source, target, weight = self.edges()
-        columns = {"source": id_column(graph, source), "target": id_column(graph, target)}
+        columns = {"source": id_column(self, source), "target": id_column(self, target)}
         return pa.table(columns if weight is None else columns | {"weight": pa.array(weight)})
 
     def to_pandas(self) -> pd.DataFrame:
@@ -196,40 +187,17 @@ class GraphViews:
         """Return the table of `to_arrow` as an Arrow stream, for polars, DuckDB and other libraries."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    @classmethod
-    def from_pandas(cls, frame: Any, **columns: Any) -> Graph:
-        """Return the graph of a DataFrame with one row per edge; the index is ignored.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-        **columns
-            The keyword arguments of `from_arrow`: `source`, `target`, `weight`, `directed` and `n`.
-
-        Examples
-        --------
-        >>> import evener as ev, pandas as pd
-        >>> edges = pd.DataFrame({"from": ["ann", "ann"], "to": ["bob", "eve"]})
-        >>> ev.Graph.from_pandas(edges).neighbors("ann").tolist()
-        ['bob', 'eve']
-        """
-        if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
-            msg = f"frame: expected a pandas DataFrame, found {type_name(frame)}"
-            raise ArgumentError(msg)
-        return cast("type[Graph]", cls).from_arrow(frame, **columns)
-
     def _repr_html_(self) -> str:
         """Return a table of the sizes, for notebooks."""
-        graph = cast("Graph", self)
-        kind = "directed" if graph.directed else "undirected"
-        weights = "none" if graph.weight_dtype is None else str(graph.weight_dtype)
+        kind = "directed" if self.directed else "undirected"
+        weights = "none" if self.weight_dtype is None else str(self.weight_dtype)
         return html_table(
             ("graph", "vertices", "stored edges", "weights", "ids"),
-            [(kind, f"{graph.n:,}", f"{graph.m:,}", weights, _id_range(graph))],
+            [(kind, f"{self.n:,}", f"{self.m:,}", weights, _id_range(self))],
         )
 
 
-def id_column(graph: Graph, ids: NDArray[Any]) -> pa.Array:
+def id_column(graph: GraphIds, ids: NDArray[Any]) -> pa.Array:
     """Return ids as an Arrow array, with a null for -1 or None; other objects as text."""
     import pyarrow as pa
 
@@ -241,11 +209,11 @@ def id_column(graph: Graph, ids: NDArray[Any]) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _row(graph: Graph, number: int) -> NDArray[np.uint32]:
+def _row(graph: GraphIds, number: int) -> NDArray[np.uint32]:
     return graph.targets[int(graph.offsets[number]) : int(graph.offsets[number + 1])]
 
 
-def _numbered_edges(graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+def _numbered_edges(graph: GraphIds) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
     """Return the numbers of tails and heads, and the weights; an undirected edge once."""
     tails = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(graph.offsets).astype(np.int64))
     if graph.directed:
@@ -254,7 +222,7 @@ def _numbered_edges(graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[A
     return tails[once], graph.targets[once], None if graph.weights is None else graph.weights[once]
 
 
-def _id_range(graph: Graph) -> str:
+def _id_range(graph: GraphIds) -> str:
     if graph.n == 0:
         return "none"
     first, last = graph.ids[[0, -1]].tolist()

@@ -13,8 +13,6 @@ from evener.kernels.loops import has_loop
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.elements.protocols import Element
-
 __all__ = ["Kernel", "KernelFile", "LinkedFile", "LinkedFunction", "no_such_kernel"]
 
 
@@ -152,19 +150,19 @@ class Kernel:
             raise ArgumentError(msg)
         object.__setattr__(self, "name", name)
 
-    def side(self, element: Element) -> Any:
-        """Return the side for an element: the function, or the path of the ``.cu`` file.
+    def side(self, kind: str, element: str) -> Any:
+        """Return the side for an element, given its kind and name: a function, or the path of a ``.cu`` file.
 
         Raises
         ------
         ArgumentError
-            If the kernel has no side for the element's kind.
+            If the kernel has no side for the kind.
         """
-        side = getattr(self, element.kind, None)
+        side = getattr(self, kind, None)
         if side is None:
             msg = (
-                f'the kernel "{self.name}" has no side for the element "{element.name}"; '
-                f"give its Kernel {element.kind}=, or place the graph on elements of another kind"
+                f'the kernel "{self.name}" has no side for the element "{element}"; '
+                f"give its Kernel {kind}=, or place the graph on elements of another kind"
             )
             raise ArgumentError(msg)
         return side

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from evener.system.world import World
+    from typing import Any
 
 __all__ = ["Lifeline"]
 
@@ -38,28 +37,33 @@ class Lifeline:
 
     Parameters
     ----------
-    world : World
+    rank : int
+    host : str
+        The name of this rank's machine.
+    allgather : callable
+        Returns the values of all ranks.
     lost : callable
         Called with a sentence about another rank that was lost.
     """
 
-    def __init__(self, world: World, lost: Callable[[str], None]) -> None:
-        self._hosts = world.allgather(world.host)
-        self._size = world.size
+    def __init__(
+        self, rank: int, host: str, allgather: Callable[[Any], list[Any]], lost: Callable[[str], None]
+    ) -> None:
+        self._hosts = allgather(host)
         self._lost = lost
         self._lines: list[socket.socket] = []
         self._leaving = False
         listener, offer = None, None
-        if world.rank == 0:
+        if rank == 0:
             with contextlib.suppress(OSError):
-                listener = socket.create_server(("", 0), backlog=world.size)
+                listener = socket.create_server(("", 0), backlog=len(self._hosts))
                 token = secrets.token_bytes(_TOKEN_BYTES)
                 offer = (token, listener.getsockname()[1], list(_addresses()))
-        offer = world.allgather(offer)[0]
+        offer = allgather(offer)[0]
         if listener is not None and offer is not None:
             _start(self._accept, listener, offer[0])
         elif offer is not None:
-            _start(self._connect, world.rank, *offer)
+            _start(self._connect, rank, *offer)
         atexit.register(self.leave)
 
     def leave(self) -> None:
@@ -71,7 +75,7 @@ class Lifeline:
 
     def _accept(self, listener: socket.socket, token: bytes) -> None:
         with listener, contextlib.suppress(OSError):
-            while len(self._lines) < self._size - 1:
+            while len(self._lines) < len(self._hosts) - 1:
                 line, _ = listener.accept()
                 line.settimeout(_CONNECT)
                 with contextlib.suppress(OSError):
@@ -107,7 +111,8 @@ class Lifeline:
         if said != _GOODBYE:
             sleep(_GRACE)
             if not self._leaving:
-                self._lost(f"rank {rank} of {self._size} on {self._hosts[rank]} {what}; this ends the job")
+                where = f"rank {rank} of {len(self._hosts)} on {self._hosts[rank]}"
+                self._lost(f"{where} {what}; this ends the job")
 
 
 def _start(target: Callable[..., None], *args: object) -> None:

@@ -168,7 +168,7 @@ class MpiWorld:
                     f"{version} on rank {rank}; install one version on all machines"
                 )
                 raise MpiError(msg)
-        self._lifeline = Lifeline(self, self.end)
+        self._lifeline = Lifeline(self.rank, self.host, self.allgather, self.end)
         atexit.register(self._await_ends, os.getpid())  # runs before the lifeline says goodbye
 
     def allreduce(self, value: Any, operation: str) -> Any:

@@ -12,9 +12,9 @@ from evener.errors import DeviceError, DeviceOutOfMemory, first_clause
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from collections.abc import Callable
 
-    from evener.elements.cuda.element import CudaElement
+    from numpy.typing import DTypeLike
 
 __all__ = ["DeviceContext", "failed", "leak_forever", "translate"]
 
@@ -34,18 +34,20 @@ def leak_forever(loaded: Any) -> None:
     _kept.append(loaded)
 
 
-def translate(element: CudaElement, error: BaseException, doing: str, nbytes: int) -> Exception | None:
+def translate(
+    error: BaseException, name: str, doing: str, nbytes: int, free_bytes: Callable[[], int]
+) -> Exception | None:
     """Return Evener's error for an error of CUDA, or None for any other error.
 
-    `nbytes` is the size of the request, 0 if unknown.
+    `name` is the element, and `nbytes` the size of the request, 0 if unknown.
     """
     from cupy import cuda
 
     if isinstance(error, cuda.memory.OutOfMemoryError):
-        free = element.free_bytes()
+        free = free_bytes()
         needed = f"{doing} needs {format_bytes(nbytes)}" if nbytes else f"{doing} needs more memory"
         msg = (
-            f"{element.name}: {needed}, but {format_bytes(free)} are free; give the GPU a smaller share of "
+            f"{name}: {needed}, but {format_bytes(free)} are free; give the GPU a smaller share of "
             'the edges (a larger alpha), or run with on="cpu"'
         )
         return DeviceOutOfMemory(msg, needed=nbytes, available=free)
@@ -53,11 +55,11 @@ def translate(element: CudaElement, error: BaseException, doing: str, nbytes: in
         return None
     if error.status == _NO_MEMORY:
         msg = (
-            f"{element.name}: CUDA has no memory left for {doing}; end other programs on this GPU, or run "
+            f"{name}: CUDA has no memory left for {doing}; end other programs on this GPU, or run "
             'with on="cpu"'
         )
         return DeviceOutOfMemory(msg, needed=nbytes, available=0)
-    what = f"{element.name} failed while {doing}"
+    what = f"{name} failed while {doing}"
     if error.status in _REFUSED:
         return DeviceError(f"{what}: {first_clause(error)}")
     return failed(what, error)
@@ -86,11 +88,18 @@ class DeviceContext:
     A class, because a generator would add a microsecond to each kernel.
     """
 
-    __slots__ = ("_device", "_doing", "_dtype", "_element", "_length")
+    __slots__ = ("_device", "_doing", "_dtype", "_length", "_translator")
 
-    def __init__(self, element: CudaElement, device: Any, doing: str, length: int, dtype: DTypeLike) -> None:
-        self._element = element
+    def __init__(
+        self,
+        device: Any,
+        translator: Callable[[BaseException, str, int], Exception | None],
+        doing: str,
+        length: int,
+        dtype: DTypeLike,
+    ) -> None:
         self._device = device
+        self._translator = translator
         self._doing = doing
         self._length = length
         self._dtype = dtype
@@ -114,6 +123,6 @@ class DeviceContext:
 
     def _translate(self, error: BaseException) -> None:
         nbytes = self._length * np.dtype(self._dtype).itemsize
-        translated = self._element.translate(error, self._doing, nbytes)
+        translated = self._translator(error, self._doing, nbytes)
         if translated is not None:
             raise translated from error

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 import numpy as np
 
+from evener.elements.cuda.device import Device
 from evener.elements.cuda.memory import TieredArray
-from evener.elements.cuda.scratch import Scratch, pieces_for
+from evener.elements.cuda.scratch import pieces_for
+from evener.elements.cuda.sharing import GpuSharing
 from evener.elements.cuda.staging import COPY_BYTES, Staging
+from evener.elements.cuda.streams import CopyStreams
 from evener.elements.pinned import locked_array, locked_words
 from evener.elements.protocols import padded_words
 from evener.errors import DeviceOutOfMemory
@@ -19,10 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import DTypeLike, NDArray
-
-    from evener.elements.cuda.device_errors import DeviceContext
-    from evener.elements.cuda.modules import ModuleCache
-    from evener.elements.cuda.streams import CopyStreams
 
 __all__ = ["GpuMemory"]
 
@@ -39,39 +39,35 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
     return pattern.pop() if len(pattern) == 1 else None
 
 
-class GpuMemory:
-    """The part of a `CudaElement` that implements the protocol `Memory`, and sorts and adds arrays."""
+class GpuMemory(Device):
+    """The part of a `CudaElement` that implements the protocol `Memory`, and sorts and adds arrays.
 
-    index: int
-    scratch: Scratch
-    _cupy: Any
-    _max_memory: int | None
-    _modules: ModuleCache
-    _copies: CopyStreams
-    _staging: Staging
-    _reads_registered: bool
+    Parameters
+    ----------
+    name : str
+        The name in ``on=``.
+    index : int
+        The index of the GPU in CUDA's numbering.
+    max_memory : int, optional
+        Bytes that a partition and its state may use. Default: all free memory.
+    """
 
-    def wait(self) -> None:
-        """Wait for all kernels and copies."""
-        raise NotImplementedError
-
-    def record(self) -> Any:
-        """Return an event after all kernels launched so far."""
-        raise NotImplementedError
-
-    def _guarded(self, doing: str, length: int = 0, dtype: DTypeLike = np.uint8) -> DeviceContext:
-        raise NotImplementedError
+    def __init__(self, name: str, index: int, max_memory: int | None = None) -> None:
+        super().__init__(name, index)
+        self._max_memory = max_memory
+        with self._guarded("starting"):
+            self._copies = CopyStreams(index)
+            # Whether kernels read pages that were locked in place, faster than allocating locked pages.
+            self._reads_registered = bool(self._device.attributes["CanUseHostPointerForRegisteredMem"])
+        # A proxy, so that the element's memory is freed with its last reference.
+        here = proxy(self)
+        self._staging = Staging(lambda: here.record())
+        self.sharing = GpuSharing(index, self._device)
 
     @property
     def memory(self) -> tuple[Any, int]:
         """The identity of the GPU's memory."""
         return ("cuda", self.index)
-
-    def free_bytes(self) -> int:
-        """Return the bytes that can be allocated, including unused blocks of CuPy's pool."""
-        with self._guarded("asking for free memory"):
-            free, _ = self._cupy.cuda.runtime.memGetInfo()
-            return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())
 
     def room(self) -> int:
         """Return the bytes that a partition and its state may use."""
@@ -187,6 +183,8 @@ class GpuMemory:
 
     def download(self, array: Any) -> NDArray[Any]:
         """Return a copy in the host's memory."""
+        if self._may_hang:
+            self.wait()  # a copy waits for kernels too, but an interrupt does not end a copy
         with self._guarded("copying from the GPU"):
             if array.nbytes <= COPY_BYTES or array.ndim > 1 or not array.flags.c_contiguous:
                 return np.asarray(array.get())
@@ -229,6 +227,12 @@ class GpuMemory:
         length = pieces_for(edges)
         if length > self.scratch.pieces:
             self.scratch.set_pieces(self.allocate(length, np.uint64))
+
+    def wait(self) -> None:
+        """Wait for all kernels and copies."""
+        with self._guarded("running kernels"):
+            self._wait_for_kernels()
+            self._copies.wait()
 
     def _unstage(self) -> None:
         """Wait for all staged copies and release their pages."""

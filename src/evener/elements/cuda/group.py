@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import permutations
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -12,16 +10,14 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.elements.cuda.element import CudaElement
+    from evener.elements.cuda.gpu_memory import GpuMemory
 
-__all__ = ["PATIENCE", "GpuGroup", "access_each_other", "launch_numbers", "mailbox_words"]
+__all__ = ["PATIENCE", "GpuGroup", "launch_numbers", "mailbox_words"]
 
 # Seconds that a kernel waits for another GPU of its group.
 PATIENCE = 10.0
 # Words that a GPU sends in a round, and rounds in a mailbox; see kernels/cuda/group.cuh.
 _SUMS, _ROUNDS = 3, 2
-# cudaErrorPeerAccessAlreadyEnabled.
-_ALREADY_ENABLED = 704
 
 
 class GpuGroup:
@@ -29,11 +25,11 @@ class GpuGroup:
 
     Parameters
     ----------
-    elements : sequence of CudaElement
+    elements : sequence of GpuMemory
         Elements that can access each other's memory.
     """
 
-    def __init__(self, elements: Sequence[CudaElement]) -> None:
+    def __init__(self, elements: Sequence[GpuMemory]) -> None:
         self.size = len(elements)
         self._elements = [ref(element) for element in elements]
         words = mailbox_words(self.size)
@@ -69,27 +65,3 @@ def launch_numbers(
     """Return the numbers for a parameter of kind "Group": see kernels/cuda/group.cuh."""
     last_round = mailbox.data.ptr + 8 * (mailbox_words(size) - 1)
     return table.data.ptr, last_round, int(patience * 1e9), rank, size
-
-
-def access_each_other(indices: Sequence[int]) -> bool:
-    """Let kernels of each GPU read and write the memory of the others. Return False if some cannot."""
-    import cupy
-
-    # Memory of other allocators is not visible to other GPUs.
-    pooled = cupy.cuda.get_allocator() == cupy.get_default_memory_pool().malloc
-    return pooled and all(_enable_access(*pair) for pair in permutations(set(indices), 2))
-
-
-@cache
-def _enable_access(here: int, there: int) -> bool:
-    from cupy.cuda import Device, runtime
-
-    if not runtime.deviceCanAccessPeer(here, there):
-        return False
-    with Device(here):
-        try:
-            runtime.deviceEnablePeerAccess(there)
-        except runtime.CUDARuntimeError as error:
-            if error.status != _ALREADY_ENABLED:
-                raise
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct, calcsize
 from struct import error as StructError  # noqa: N812 - an error is named as one
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,46 +9,29 @@ from weakref import proxy
 
 import numpy as np
 
+from evener.elements.cuda.device import PendingResult
 from evener.elements.cuda.memory import TieredArray
+from evener.elements.cuda.scratch import MAX_RESULTS
 from evener.elements.cuda.source import SCALARS, OwnSource
 from evener.errors import ArgumentError, DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.elements.cuda.element import CudaElement
+    from evener.elements.cuda.device import Device
     from evener.elements.cuda.source import Declaration, KernelSource
 
-__all__ = ["MAX_RESULTS", "Launcher", "PendingResult"]
+__all__ = ["Launcher"]
 
 # The `struct` formats of parameters that the launcher fills in; see kernels/cuda/common.cuh and edges.cuh.
 _FILLED = {"Results": "QQQ", "Grid": "QQ", "Pieces": "QQQQ", "Shared": "I", "Group": "QQQII"}
 _ARRAYS = {"Array": "QQ", "Bits": "QQ", "Tiered": "QQQQQQ"}
-# Largest number of values that a kernel returns, each a word of 64 bits.
-MAX_RESULTS = 5
 # Threads in a block of an EdgeLoop.
 _EDGE_LOOP_THREADS = 256
 # Threads in a warp, and the largest number of threads in a block.
 _WARP, _MAX_THREADS = 32, 1024
 # The C type of an array's elements.
 _C_TYPES = {np.dtype(code): name for name, code in SCALARS.items()} | {np.dtype(bool): "u8"}
-
-
-@dataclass(slots=True)  # not frozen, which is slower to construct
-class PendingResult:
-    """The result of a kernel that may still run: an integer, a float, or a tuple of them."""
-
-    element: CudaElement
-    kernel: str
-    slot: int
-    kinds: str
-
-    def read(self) -> Any:
-        """Return the result, after waiting for it."""
-        return self.element.result(self)
-
-    def __int__(self) -> int:
-        return int(self.read())
 
 
 class _Ready(NamedTuple):
@@ -80,7 +62,7 @@ class Launcher:
         If an array has another type than declared, or is not on this element.
     """
 
-    def __init__(self, element: CudaElement, file: KernelSource, declaration: Declaration) -> None:
+    def __init__(self, element: Device, file: KernelSource, declaration: Declaration) -> None:
         self._name = f"{file}.{declaration.name}"
         _check_declared(self._name, declaration)
         self._element = proxy(element)  # the element references its launchers

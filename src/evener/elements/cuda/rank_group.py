@@ -12,7 +12,7 @@ from evener.elements.cuda.group import launch_numbers, mailbox_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.elements.cuda.element import CudaElement
+    from evener.elements.cuda.gpu_memory import GpuMemory
     from evener.system.world import World
 
 __all__ = ["RankGpuGroup"]
@@ -28,11 +28,11 @@ class RankGpuGroup:
     Parameters
     ----------
     world : World
-    element : CudaElement
+    element : GpuMemory
         The GPU of this rank.
     """
 
-    def __init__(self, world: World, element: CudaElement) -> None:
+    def __init__(self, world: World, element: GpuMemory) -> None:
         self._world = world
         self._element = proxy(element)  # the element references the group
         self.size = world.size

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.elements.cuda.launch import MAX_RESULTS
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_BLOCKS", "Scratch", "pieces_for"]
+__all__ = ["MAX_BLOCKS", "MAX_RESULTS", "Scratch", "pieces_for"]
 
+# Largest number of values that a kernel returns, each a word of 64 bits.
+MAX_RESULTS = 5
 # Most blocks of a kernel. Each has a place for its results.
 MAX_BLOCKS = 1 << 14
 # Results that can wait to be read: those of MAX_PENDING verbs in engine/recorder.py, one for each route.

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evener.elements.cuda.element import CudaElement
+    from evener.elements.cuda.device import Device
 
 __all__ = ["CopyDone", "CopyStreams"]
 
@@ -21,18 +21,18 @@ class CopyDone:
 
     Parameters
     ----------
-    element : CudaElement
+    device : Device
         The GPU that copies.
     event : cupy.cuda.Event
     """
 
-    def __init__(self, element: CudaElement, event: Any) -> None:
+    def __init__(self, device: Device, event: Any) -> None:
         self.event = event
-        self._element = element
+        self._device = device
 
     def wait(self) -> None:
         """Wait for the copy on the host."""
-        self._element.synchronize(self.event)
+        self._device.synchronize(self.event)
 
 
 class CopyStreams:

@@ -43,7 +43,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         table = pa.Table.from_batches(_batches(reader, source), reader.schema).select(chosen)
         # Arrow does not check the string offsets of a mapped file on access.
         table.validate(full=True)
-    return build_graph(edges_from_table(table, source.path), options, source.path)
+    return build_graph(edges_from_table(table, source.path), options)
 
 
 def _batches(reader: Any, source: Source) -> Iterator[Any]:

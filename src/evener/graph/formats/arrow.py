@@ -29,7 +29,6 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of an Arrow file."""
     import pyarrow as pa
 
-    source.check()
     with pa.memory_map(str(source.path)) as file:
         if file.read(len(_STREAM)) == _STREAM:
             msg = (
@@ -70,4 +69,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
             writer.write_table(table)
 
 
-FORMAT = Format("Arrow", (".arrow", ".feather", ".ipc"), read, write, compressed=False)
+FORMAT = Format("Arrow", (".arrow", ".feather", ".ipc"), read, write, compressed=False, has_columns=True)

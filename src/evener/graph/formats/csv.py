@@ -75,7 +75,6 @@ class _WrongValueError(FormatError):
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a CSV file."""
-    source.check()
     path = source.path
     head = read_head(source)
     if is_edge_list(head, options):
@@ -302,4 +301,6 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
 
 
-FORMAT = Format("CSV", (".csv",), read, write, stores_direction=False, stores_isolated=False)
+FORMAT = Format(
+    "CSV", (".csv",), read, write, stores_direction=False, stores_isolated=False, has_columns=True
+)

@@ -12,7 +12,6 @@ import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import build_graph, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
@@ -37,8 +36,6 @@ _UNWEIGHTED = b"c Unweighted graph: every weight is 1"
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a `.gr` file."""
-    refuse_columns(options, "a .gr file")
-    source.check()
     with open_text(source) as text:
         n, m, comments, where = _problem(text)
         if options.n is not None and options.n != n:
@@ -60,7 +57,6 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 def read_heading(source: Source, /) -> Heading:
     """Return the sizes in the problem line."""
-    source.check()
     with open_text(source, most=HEADING_BYTES) as text:
         n, m, comments, _ = _problem(text)
     weight_bytes = 0 if _UNWEIGHTED in comments else TEXT_WEIGHT_BYTES

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["FORMAT", "grammar_of", "refuse_columns"]
+__all__ = ["FORMAT", "grammar_of"]
 
 # Smallest accepted fraction of the edge count in the comment; published files may lack a few edges.
 _MIN_EDGE_SHARE = 0.99
@@ -102,7 +102,6 @@ def _read_table(source: Source, options: ReadOptions) -> Graph:
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
     """Return the edges in this rank's part of an edge list."""
-    on_all_ranks(world, lambda: refuse_columns(options, "an edge list on several ranks"))
     return options.share_of(_read_edges(source, options, world))
 
 
@@ -111,7 +110,9 @@ def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
     isolated: list[str] = []  # on one rank, which may use much memory for them
 
     def begin() -> _Start | None:
-        source.check()
+        if options.columns is not None:
+            msg = "columns= applies to an edge list in one process only; remove it, or convert to .parquet"
+            raise ArgumentError(msg)
         if world.rank:
             return None
         with open_text(source, most=HEADING_BYTES) as text:
@@ -218,7 +219,6 @@ def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
 
 def read_heading(source: Source, /) -> Heading | None:
     """Return the sizes in the comments, which state the numbers of vertices and edges, or None."""
-    source.check()
     with open_text(source, most=HEADING_BYTES) as text:
         stated, numbers = _begin(text, ReadOptions())
         if stated.vertices is None or stated.edges is None or not (numbers or stated.strings):
@@ -250,13 +250,6 @@ def grammar_of(text: Text, options: ReadOptions, *, remedy: str = NAMES) -> line
     return lines.Grammar(
         COMMENTS, len(fields), weighted, mark=mark, max_id=max_id, remedy=remedy, zeros=False
     )
-
-
-def refuse_columns(options: ReadOptions, what: str) -> None:
-    """Raise if `columns` is given for a format without named columns."""
-    if options.columns is not None:
-        msg = f"columns= applies to CSV, Parquet and Arrow files, but {what} has no named columns; remove it"
-        raise ArgumentError(msg)
 
 
 def _too_few_fields(line: bytes | None) -> str:
@@ -308,4 +301,5 @@ FORMAT = Format(
     write,
     read_share=read_share,
     read_heading=read_heading,
+    has_columns=True,
 )

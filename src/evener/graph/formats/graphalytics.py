@@ -19,7 +19,6 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError, FormatError, shorten
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import build_graph, count_edges, refuse_infinite, write_lines
 from evener.graph.formats.file import Source, open_compressed, require_part
 from evener.graph.formats.graphalytics_properties import read_properties, weight_place, words_of
@@ -96,7 +95,6 @@ def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
 
 def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], int | None]:
     """Return the properties file, the properties, and the place of the weight among those of an edge."""
-    refuse_columns(options, "a Graphalytics graph")
     path = _properties_path(source)
     properties = read_properties(path)
     return path, properties, weight_place(properties, options, path)
@@ -296,5 +294,11 @@ def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
 
 
 FORMAT = Format(
-    "Graphalytics", (".properties", ".v", ".e"), read, write, sibling_files=_file_paths, read_share=read_share
+    "Graphalytics",
+    (".properties", ".v", ".e"),
+    read,
+    write,
+    sibling_files=_file_paths,
+    read_share=read_share,
+    is_one_file=False,
 )

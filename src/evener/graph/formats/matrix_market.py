@@ -16,7 +16,6 @@ import numpy as np
 
 from evener.errors import FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import build_graph, count_edges, pieces, refuse_infinite
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
@@ -50,8 +49,6 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a `.mtx` file."""
-    refuse_columns(options, "a Matrix Market file")
-    source.check()
     with open_text(source) as text:
         field, symmetry = _banner(text)
         n, entries, where, parallel = _sizes(text)
@@ -85,7 +82,6 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 def read_heading(source: Source, /) -> Heading:
     """Return the sizes in the size line. Entries that repeat count there."""
-    source.check()
     with open_text(source, most=HEADING_BYTES) as text:
         field, symmetry = _banner(text)
         n, entries, _, _ = _sizes(text)

@@ -42,7 +42,6 @@ _BATCH, _BUFFER = 1 << 17, 1 << 20
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a Parquet file."""
-    source.check()
     with open_parquet(source) as file:
         chosen = choose_columns(file.schema_arrow, options, source.path)
         _require(file, chosen, range(file.metadata.num_rows), source)
@@ -53,7 +52,6 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 def read_heading(source: Source, /) -> Heading | None:
     """Return the sizes in the metadata, or None if another program wrote the file."""
-    source.check()
     with open_parquet(source) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
     stated = read_metadata(schema)
@@ -101,7 +99,6 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     """Return the edges in this rank's rows of a Parquet file."""
 
     def own_rows() -> tuple[EdgeIds, dict[str, Any]]:
-        source.check()
         with source.translate_errors("Parquet data"), open_parquet(source, buffer_bytes=_BUFFER) as file:
             chosen = choose_columns(file.schema_arrow, options, source.path)
             rows = file.metadata.num_rows
@@ -192,4 +189,5 @@ FORMAT = Format(
     compressed=False,
     read_share=read_share,
     read_heading=read_heading,
+    has_columns=True,
 )

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.lib import format as npy
 
 from evener.errors import EvenerError, FormatError, first_clause
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import build_graph
 from evener.graph.formats.npy import Header, read_header
 from evener.graph.formats.registry import Format
@@ -63,8 +62,6 @@ _DAMAGED = (NotImplementedError, RuntimeError, ValueError, OverflowError, struct
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a CSR, CSC or COO matrix; a boolean matrix gives no weights."""
-    refuse_columns(options, "a sparse matrix")
-    source.check()
     path = source.path
     layout, arrays = _read_arrays(source)
     shape = arrays["shape"]

@@ -149,28 +149,17 @@ class _Rows:
         edge_counts = np.empty_like(lines)
         faults = np.empty((len(lines), 2), dtype=np.int64)
         fractional = np.empty(len(lines), dtype=np.uint8)
-        weighted = self._grammar.weighted
+        grammar, weighted = self._grammar, self._grammar.weighted
         kept_text = np.empty((total if weighted else 0, kernel.KEPT_BYTES), dtype=np.uint8)
+        syntax = kernel.Syntax(
+            self._comments, np.uint8(ord(grammar.prefix or b"\0")), np.uint8(ord(grammar.mark or b"\0")),
+            grammar.fields, grammar.between, np.uint64(grammar.min_id), np.uint64(self._max_id),
+            np.uint64(_NO_DIGIT if grammar.zeros else 0),
+        )  # fmt: skip
         kernel.parse(
-            view,
-            bounds,
-            first,
-            self._src,
-            self._dst,
-            self._weights,
-            kept_text,
-            self._comments,
-            np.uint8(ord(self._grammar.prefix or b"\0")),
-            np.uint8(ord(self._grammar.mark or b"\0")),
-            self._grammar.fields,
-            self._grammar.between,
-            np.uint64(self._grammar.min_id),
-            np.uint64(self._max_id),
-            np.uint64(_NO_DIGIT if self._grammar.zeros else 0),
-            edge_counts,
-            faults,
+            view, bounds, first, self._src, self._dst, self._weights, kept_text, syntax, edge_counts, faults,
             fractional,
-        )
+        )  # fmt: skip
         if faults[:, 0].any():
             part = int(np.flatnonzero(faults[:, 0])[0])
             kind = int(faults[part, 0])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from evener.graph.csr import CSR, EdgeSource
     from evener.graph.generators.recipes import Recipe
@@ -40,28 +41,43 @@ class EdgeIds:
 
     Attributes
     ----------
-    src, dst : ndarray of uint32 or uint64, shape (edges,)
+    src, dst : ndarray of integers, shape (edges,)
     weights : ndarray, shape (edges,), or None
-    vertices : ndarray of int64, optional
-        Ids of vertices with or without edges.
-    names : ndarray of str, optional
-        Strings that are the ids: distinct and ascending. Tails and heads are then positions in `names`.
-    listed : bool
-        Whether `vertices` of all ranks lists all vertices, so that edges must not name others.
+    path : Path
+        The file of the edges, for messages.
+    directed : bool, optional
+        True or false if the file states a direction.
+    both_directions : bool
+        True if the file lists an undirected edge in both directions.
     n : int, optional
         The number of vertices, if the ids are ``0..n-1``.
-    path : Path, optional
-        The file of the edges, for messages.
+    names : ndarray of str, optional
+        Strings that are the ids: distinct and ascending. Tails and heads are then positions in `names`.
+    vertices : ndarray of int64
+        Ids of vertices with or without edges.
+    listed : bool
+        Whether `vertices` of all ranks lists all vertices, so that edges must not name others.
+    line_of : callable, optional
+        Returns the line number of an edge, from its row.
     """
 
     src: NDArray[Any]
     dst: NDArray[Any]
     weights: NDArray[Any] | None
-    vertices: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    names: NDArray[Any] | None = None
-    listed: bool = False
+    path: Path
+    directed: bool | None = None
+    both_directions: bool = False
     n: int | None = None
-    path: Path | None = None
+    names: NDArray[Any] | None = None
+    vertices: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    listed: bool = False
+    line_of: Callable[[int], int] | None = None
+
+    @classmethod
+    def empty(cls, path: Path, weight_dtype: DTypeLike | None = None) -> EdgeIds:
+        """Return no edges, with weights of `weight_dtype` if given."""
+        weights = None if weight_dtype is None else np.empty(0, weight_dtype)
+        return cls(np.empty(0, np.uint32), np.empty(0, np.uint32), weights, path)
 
 
 @dataclass

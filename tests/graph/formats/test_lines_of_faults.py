@@ -10,7 +10,7 @@ import pytest
 import evener as ev
 from evener.graph.formats import read_share, text_stream
 from evener.graph.formats.file import Source
-from evener.graph.formats.row_lines import line_of_row
+from evener.graph.formats.text_stream import line_of_row
 from evener.testing.ranks import run_ranks
 
 ROWS = 30

@@ -105,7 +105,15 @@ def read(
     <Graph: undirected, 6 vertices, 14 stored edges>
     >>> ev.read("friends.csv", directed=False)  # doctest: +SKIP
     """
-    options = _read_options(path, directed, weighted, n, self_loops, duplicates, columns)
+    options = _read_options(
+        path,
+        directed=directed,
+        weighted=weighted,
+        n=n,
+        self_loops=self_loops,
+        duplicates=duplicates,
+        columns=columns,
+    )
     if _is_spec(path, format):
         from evener.graph.generators.models import from_spec
 
@@ -114,6 +122,7 @@ def read(
             return from_spec(str(path))
     kind, source = _source_of(path, format)
     with stage(f"reading {path}"), source.translate_errors(f"{kind.name} data"):
+        _check_source(kind, source, options)
         return _with_ids_of_file(kind.read(source, options), kind)
 
 
@@ -154,6 +163,7 @@ def read_heading(
         if kind.read_heading is None:
             return None
         with source.translate_errors(f"{kind.name} data"):
+            _check_source(kind, source, None)
             heading = kind.read_heading(source)
     return heading if heading is not None and 0 < heading.n <= MAX_VERTICES else None
 
@@ -174,12 +184,7 @@ def read_share(
     world: World,
     *,
     format: str | None = None,  # noqa: A002 - name of `read`
-    directed: bool | None = None,
-    weighted: bool | None = None,
-    n: int | None = None,
-    self_loops: str = "keep",
-    duplicates: str = "keep",
-    columns: Sequence[str | int] | None = None,
+    **given: Any,
 ) -> EdgeShare:
     """Return the edges that this rank reads of a file or computes of a spec; the arguments are as for `read`.
 
@@ -195,7 +200,7 @@ def read_share(
     from evener.system.agreement import on_all_ranks
 
     def opened() -> Any:
-        options = _read_options(path, directed, weighted, n, self_loops, duplicates, columns)
+        options = _read_options(path, **given)
         if _is_spec(path, format):
             from evener.graph.generators.models import recipe_of
 
@@ -209,6 +214,7 @@ def read_share(
                 f".evg with evener convert, or to another of {able}"
             )
             raise ArgumentError(msg)
+        _check_source(kind, source, options)
         return kind.read_share, source, options
 
     read_part, source, options = on_all_ranks(world, opened)
@@ -288,13 +294,7 @@ def write(
 
 
 def _read_options(
-    path: str | os.PathLike[str],
-    directed: bool | None,  # noqa: FBT001 - private
-    weighted: bool | None,  # noqa: FBT001 - private
-    n: int | None,
-    self_loops: str,
-    duplicates: str,
-    columns: Sequence[str | int] | None,
+    path: str | os.PathLike[str], *, n: Any = None, columns: Any = None, **given: Any
 ) -> ReadOptions:
     """Return the checked options of `read`."""
     from evener.graph.formats.read_options import ReadOptions
@@ -303,17 +303,15 @@ def _read_options(
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError(f"{expected}, found {type_name(path)}; {graph_remedy(path)}")
     check_file_name(path, expected)
-    for name, truth in (("directed", directed), ("weighted", weighted)):
-        if not isinstance(truth, bool | None):
+    for name in ("directed", "weighted"):
+        if not isinstance(truth := given.get(name), bool | None):
             raise ArgumentError(f"{name}=: expected True, False or None, found {truth!r}")
     if n is not None and not (_is_integer(n) and 0 <= n <= MAX_VERTICES):
         raise ArgumentError(f"n=: expected an integer from 0 to {MAX_VERTICES:,}, found {n!r}")
-    for name, choice in (("self_loops", self_loops), ("duplicates", duplicates)):
-        if choice not in ("keep", "drop"):
+    for name in ("self_loops", "duplicates"):
+        if (choice := given.get(name, "keep")) not in ("keep", "drop"):
             raise ArgumentError(f"{name}=: expected 'keep' or 'drop', found {choice!r}")
-    return ReadOptions(
-        directed, weighted, None if n is None else int(n), self_loops, duplicates, _columns_of(columns)
-    )
+    return ReadOptions(n=None if n is None else int(n), columns=_columns_of(columns), **given)
 
 
 def _is_spec(path: str | os.PathLike[str], kind: str | None) -> bool:
@@ -343,6 +341,18 @@ def _source_of(path: str | os.PathLike[str], name: str | None) -> tuple[Format, 
         raise FileError(_missing(str(path)))
     kind, compression = format_of(file, name)
     return kind, Source(file, compression)
+
+
+def _check_source(kind: Format, source: Source, options: ReadOptions | None) -> None:
+    """Raise if the file of a graph is missing, or an option does not apply to it."""
+    if options is not None and options.columns is not None and not kind.has_columns:
+        msg = (
+            f"columns= applies to text, CSV, Parquet and Arrow files, but {kind.name} files have no named "
+            "columns; remove it"
+        )
+        raise ArgumentError(msg)
+    if kind.is_one_file:
+        source.check()
 
 
 def _columns_of(columns: Any) -> tuple[str | int, ...] | None:

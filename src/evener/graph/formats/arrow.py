@@ -29,7 +29,6 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of an Arrow file."""
     import pyarrow as pa
 
-    source.check()
     with pa.memory_map(str(source.path)) as file:
         if file.read(len(_STREAM)) == _STREAM:
             msg = (
@@ -43,7 +42,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         table = pa.Table.from_batches(_batches(reader, source), reader.schema).select(chosen)
         # Arrow does not check the string offsets of a mapped file on access.
         table.validate(full=True)
-    return build_graph(edges_from_table(table, source.path), options, source.path)
+    return build_graph(edges_from_table(table, source.path), options)
 
 
 def _batches(reader: Any, source: Source) -> Iterator[Any]:
@@ -70,4 +69,4 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
             writer.write_table(table)
 
 
-FORMAT = Format("Arrow", (".arrow", ".feather", ".ipc"), read, write, compressed=False)
+FORMAT = Format("Arrow", (".arrow", ".feather", ".ipc"), read, write, compressed=False, has_columns=True)

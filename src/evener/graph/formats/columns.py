@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrays import first_nan
 from evener.graph.arrow import decode_column, find_edge_columns
-from evener.graph.formats.edges import Edges, isolated_vertices, pieces
-from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
+from evener.graph.formats.edges import isolated_vertices, pieces
+from evener.graph.formats.ids import number_strings, parse_isolated_ids
+from evener.graph.share import EdgeIds
 from evener.graph.unread_columns import Column, columns_of_schema, note_unread_columns
 from evener.system import memory
 
@@ -130,7 +131,7 @@ def _check_unique(name: str, names: list[str], path: Path) -> None:
 
 def edges_from_table(
     table: Any, path: Path, *, line_of: Callable[[int], int] | None = None, first_row: int = 0
-) -> Edges:
+) -> EdgeIds:
     """Return the edges of a table with two or three columns.
 
     Parameters
@@ -168,14 +169,14 @@ def edges_from_table(
     if all(strings):
         extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
         (src, dst, _), ids = number_strings([*ends, extra], path, line_of)
-        return Edges(src, dst, weights, metadata.get("directed"), ids=ids)
+        return EdgeIds(src, dst, weights, path, metadata.get("directed"), names=ids)
     memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
     remedy = "; make all ids strings" + (", in quotes" if line_of else "")
     src, dst = (_integer_ids(*end, error, remedy) for end in zip(ends, names, strict=False))
-    edges = Edges(src, dst, weights, metadata.get("directed"), metadata.get("n"), line_of=line_of)
-    if metadata.get("isolated"):
-        add_isolated(edges, parse_isolated_ids(metadata["isolated"], path))
-    return edges
+    vertices = parse_isolated_ids(metadata.get("isolated", []), path)
+    n = None if len(vertices) else metadata.get("n")
+    directed = metadata.get("directed")
+    return EdgeIds(src, dst, weights, path, directed, n=n, vertices=vertices, line_of=line_of)
 
 
 def _error_at(

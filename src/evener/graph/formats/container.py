@@ -32,7 +32,6 @@ from evener.graph.formats.array_folder import (
     open_folder,
     write_folder,
 )
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.file import Source
 from evener.graph.formats.heading import Heading
 from evener.graph.formats.registry import Format
@@ -75,7 +74,6 @@ class MappedContainer(NamedTuple):
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a container."""
-    refuse_columns(options, "a container")
     if source.path.name == MANIFEST:
         source = Source(source.path.parent)
     return apply_options(open_container(source).graph, options, source.path, symmetric=True)
@@ -96,7 +94,6 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
         source = Source(source.path.parent)
 
     def mapped() -> Graph:
-        refuse_columns(options, "a container")
         return open_container(source).graph
 
     # One rank checks the content; the others find it validated, if they share a cache folder.
@@ -248,4 +245,5 @@ FORMAT = Format(
     compressed=False,
     read_share=read_share,
     read_heading=read_heading,
+    is_one_file=False,
 )

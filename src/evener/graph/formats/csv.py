@@ -28,16 +28,14 @@ from evener.graph.formats.csv_records import (
     read_columns,
     read_head,
 )
-from evener.graph.formats.edgelist import read_numbers
-from evener.graph.formats.edgelist_heading import EdgeListHeading
-from evener.graph.formats.edgelist_names import warn_leading_zero
+from evener.graph.formats.edgelist import grammar_of
+from evener.graph.formats.edgelist_heading import warn_leading_zero
 from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import PART_BYTES, open_compressed
 from evener.graph.formats.ids import refuse_names
-from evener.graph.formats.number_lines import LeadingZeroError
+from evener.graph.formats.number_lines import LeadingZeroError, parse
 from evener.graph.formats.registry import Format
-from evener.graph.formats.row_lines import line_of_row
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import line_of_row, open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
@@ -77,13 +75,12 @@ class _WrongValueError(FormatError):
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a CSV file."""
-    source.check()
     path = source.path
     head = read_head(source)
     if is_edge_list(head, options):
         with open_text(source) as text, suppress(LeadingZeroError):
             text.skip_lines(head.records[0].line - 1)  # comments, empty lines
-            return build_graph(read_numbers(text, options, EdgeListHeading(), remedy=_NAMES), options, path)
+            return build_graph(parse(text, grammar_of(text, options, remedy=_NAMES)), options)
     shape = shape_of(head, options, path)
     first = shape.rows[0] if shape.rows else None
     try:
@@ -97,7 +94,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     edges = edges_from_table(table, path, line_of=line_of)
     if edges.weights is not None and edges.weights.dtype.kind in "iu":
         edges.weights = narrow_integers(edges.weights)
-    return build_graph(edges, options, path)
+    return build_graph(edges, options)
 
 
 def _table_without_merged_ids(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf]:
@@ -304,4 +301,6 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
 
 
-FORMAT = Format("CSV", (".csv",), read, write, stores_direction=False, stores_isolated=False)
+FORMAT = Format(
+    "CSV", (".csv",), read, write, stores_direction=False, stores_isolated=False, has_columns=True
+)

@@ -10,7 +10,7 @@ from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.columns import choose_places
 from evener.graph.formats.csv_records import Field, Head, Record
-from evener.graph.formats.edgelist_names import warn_unread_weights
+from evener.graph.formats.edgelist_heading import warn_unread_weights
 from evener.graph.unread_columns import Column
 from evener.system.log import log
 

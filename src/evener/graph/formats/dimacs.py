@@ -12,12 +12,11 @@ import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import build_graph, pieces
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.registry import Format
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import HEADING_BYTES, open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ _UNWEIGHTED = b"c Unweighted graph: every weight is 1"
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a `.gr` file."""
-    refuse_columns(options, "a .gr file")
-    source.check()
     with open_text(source) as text:
         n, m, comments, where = _problem(text)
         if options.n is not None and options.n != n:
@@ -55,13 +52,12 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     edges.n = n
     edges.directed = _UNDIRECTED not in comments
     edges.both_directions = True
-    return build_graph(edges, options, source.path)
+    return build_graph(edges, options)
 
 
 def read_heading(source: Source, /) -> Heading:
     """Return the sizes in the problem line."""
-    source.check()
-    with open_text(source) as text:
+    with open_text(source, most=HEADING_BYTES) as text:
         n, m, comments, _ = _problem(text)
     weight_bytes = 0 if _UNWEIGHTED in comments else TEXT_WEIGHT_BYTES
     return Heading(n, m, _UNDIRECTED not in comments, weight_bytes, exact=True)

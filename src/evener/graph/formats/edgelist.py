@@ -11,26 +11,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist_heading import COMMENTS, EdgeListHeading, cast_weights, read_comments
-from evener.graph.formats.edgelist_names import (
+from evener.graph.formats.edgelist_heading import (
+    COMMENTS,
     NAMES,
     WEIGHT,
-    edges_of_names,
-    has_column_names,
+    EdgeListHeading,
+    cast_weights,
+    read_comments,
     warn_leading_zero,
     warn_unread_weights,
-    warn_words_as_column_names,
 )
 from evener.graph.formats.edges import (
-    Edges,
     build_graph,
     count_edges,
     isolated_vertices,
@@ -39,19 +37,15 @@ from evener.graph.formats.edges import (
 )
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
-from evener.graph.formats.ids import add_isolated, parse_isolated_ids, refuse_names
-from evener.graph.formats.name_lines import (
-    read_fields,
-    read_fields_in_parts,
-)
+from evener.graph.formats.ids import parse_isolated_ids, refuse_names
 from evener.graph.formats.read_options import ReadOptions
 from evener.graph.formats.registry import Format, format_of
-from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import HEADING_BYTES, open_text
 from evener.graph.share import EdgeIds, EdgeShare
 from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write
+from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,11 +55,12 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["FORMAT", "read_numbers", "refuse_columns"]
+__all__ = ["FORMAT", "grammar_of"]
 
 # Smallest accepted fraction of the edge count in the comment; published files may lack a few edges.
 _MIN_EDGE_SHARE = 0.99
 
+_COLUMN_NAMES = f"expected an edge, found column names; convert the file with evener convert, or {NAMES}"
 # Commas within numbers: between thousands in the first field, or as decimal point in the third.
 _COMMAS = re.compile(rb"\s*([1-9]\d{0,2}(,\d{3})+[ \t]+\d|\d+[ \t]+\d+[ \t]+[-+]?\d+,\d+\s*$)")
 # Numbers with leading zeros, such as postal codes, are names.
@@ -73,32 +68,31 @@ _INTEGER = re.compile(rb"[-+]?(?:0|[1-9]\d*)")
 _ISOLATED_PER_LINE = 1000
 
 
+class _ColumnNamesError(FormatError):
+    """The first line has usual column names."""
+
+    directed: bool | None = None
+
+
+class _Start(NamedTuple):
+    """The heading of an edge list, and where the edges begin."""
+
+    heading: EdgeListHeading
+    numbers: bool
+    grammar: lines.Grammar | None
+    line: int
+    offset: int
+
+
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of an edge list; a file with usual column names is read as CSV."""
-    source.check()
     if options.columns is not None:
         return _read_table(source, options)
-    with open_text(source) as text:
-        heading, numbers = _begin(text, options)
-        if numbers:
-            try:
-                edges = read_numbers(text, options, heading)
-            except lines.LeadingZeroError as error:
-                warn_leading_zero(error.path, error.line)
-                heading, numbers = replace(heading, strings=True), False
-            else:
-                line, cut = text.line, text.cut
-    if not numbers:
-        fields = read_fields(source)
-        head = fields.first
-        if has_column_names(fields, heading) and find_edge_columns(head):
-            warn_words_as_column_names(source.path, head, [c[1].as_py() for c in fields.columns])
-            directed = heading.directed if options.directed is None else options.directed
-            return _read_table(source, replace(options, directed=directed))
-        edges = edges_of_names(fields, source, options, heading)
-        line, cut = fields.last_line, fields.cut
-    _check_count(source.path, line, heading, len(edges.src), cut=cut)
-    return build_graph(edges, options, source.path)
+    try:
+        return build_graph(_read_edges(source, options, SingleProcess()), options)
+    except _ColumnNamesError as error:
+        directed = error.directed if options.directed is None else options.directed
+        return _read_table(source, replace(options, directed=directed))
 
 
 def _read_table(source: Source, options: ReadOptions) -> Graph:
@@ -106,12 +100,98 @@ def _read_table(source: Source, options: ReadOptions) -> Graph:
     return kind.read(source, options)
 
 
+def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
+    """Return the edges in this rank's part of an edge list."""
+    return options.share_of(_read_edges(source, options, world))
+
+
+def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
+    """Return the edges in this rank's part of an edge list."""
+    isolated: list[str] = []  # on one rank, which may use much memory for them
+
+    def begin() -> _Start | None:
+        if options.columns is not None:
+            msg = "columns= applies to an edge list in one process only; remove it, or convert to .parquet"
+            raise ArgumentError(msg)
+        if world.rank:
+            return None
+        with open_text(source, most=HEADING_BYTES) as text:
+            heading, numbers = _begin(text, options)
+            if not numbers and world.size > 1:
+                refuse_compressed(source)
+                _refuse_column_names(text, heading)
+            if heading.isolated and numbers:
+                options.refuse_n(source.path, "a list of ids")
+                heading.n = None
+            isolated[:], heading.isolated = heading.isolated, []
+            grammar = None if not numbers or text.peek() is None else grammar_of(text, options)
+            return _Start(heading, numbers, grammar, text.line, text.offset)
+
+    start = world.allgather(on_all_ranks(world, begin))[0]
+    if start.numbers:
+        try:
+            return _read_numbers(source, options, world, start, isolated)
+        except lines.LeadingZeroError as error:
+            if world.rank == 0:
+                warn_leading_zero(error.path, error.line)
+            if world.size > 1:
+                refuse_compressed(source)
+            start = start._replace(heading=replace(start.heading, strings=True))
+    return _read_names(source, options, world, start, isolated)
+
+
+def _read_numbers(
+    source: Source, options: ReadOptions, world: World, start: _Start, isolated: list[str]
+) -> EdgeIds:
+    """Return the edges in this rank's part of an edge list with integer ids."""
+    heading, path = start.heading, source.path
+    vertices = on_all_ranks(world, lambda: parse_isolated_ids(isolated, path))
+    if start.grammar is None:
+        dtype = heading.weights or (np.float64 if options.weighted else None)
+        dtype = None if options.weighted is False else dtype
+        edges, last_line, cut = EdgeIds.empty(path, dtype), start.line, False
+    else:
+        edges, last_line, cut = parse_part(world, source, start.grammar, line=start.line, offset=start.offset)
+    _check_count(path, last_line, heading, world.allreduce(len(edges.src), "sum"), cut=cut)
+    if edges.weights is not None:
+        weights = to_common_dtype(world, edges.weights)
+        edges.weights = on_all_ranks(world, lambda: cast_weights(weights, heading, path, edges.line_of))
+    edges.directed, edges.n, edges.vertices = heading.directed, heading.n, vertices
+    return edges
+
+
+def _read_names(
+    source: Source, options: ReadOptions, world: World, start: _Start, isolated: list[str]
+) -> EdgeIds:
+    """Return the edges in this rank's part of an edge list of names."""
+    from evener.graph.formats import edgelist_names as names
+    from evener.graph.formats.name_lines import read_fields
+
+    heading = start.heading
+    fields = read_fields(world, source, line=start.line, offset=start.offset)
+    if world.size == 1 and names.has_column_names(fields, heading) and find_edge_columns(fields.first):
+        names.warn_words_as_column_names(source.path, fields)
+        error = _ColumnNamesError(_COLUMN_NAMES, path=source.path, line=int(fields.line[0]))
+        error.directed = heading.directed
+        raise error
+    begins = next((rank for rank, rows in enumerate(world.allgather(len(fields.line))) if rows), 0)
+    edges = on_all_ranks(
+        world,
+        lambda: names.edges_of_names(
+            fields, source.path, options, heading, isolated, begins=world.rank == begins
+        ),
+    )
+    found = world.allreduce(len(edges.src), "sum")
+    _check_count(source.path, fields.last_line, heading, found, cut=fields.cut)
+    edges.weights = to_common_dtype(world, edges.weights)
+    return edges
+
+
 def _refuse_column_names(text: Text, heading: EdgeListHeading) -> None:
     """Raise if a first line has usual column names: ranks do not look at the other lines before they read."""
     names = [field.decode("utf-8", "replace") for field in lines.fields_of(text.peek() or b"")]
     if not heading.strings and find_edge_columns(names):
-        msg = f"expected an edge, found column names; convert the file with evener convert, or {NAMES}"
-        raise FormatError(msg, path=text.source.path, line=text.line + 1)
+        raise _ColumnNamesError(_COLUMN_NAMES, path=text.source.path, line=text.line + 1)
 
 
 def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
@@ -139,12 +219,11 @@ def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:
 
 def read_heading(source: Source, /) -> Heading | None:
     """Return the sizes in the comments, which state the numbers of vertices and edges, or None."""
-    source.check()
-    with open_text(source) as text:
+    with open_text(source, most=HEADING_BYTES) as text:
         stated, numbers = _begin(text, ReadOptions())
         if stated.vertices is None or stated.edges is None or not (numbers or stated.strings):
             return None
-        weighted = text.peek() is not None and _grammar_of(text, ReadOptions()).weighted
+        weighted = text.peek() is not None and grammar_of(text, ReadOptions()).weighted
     weight_bytes = np.dtype(stated.weights).itemsize if stated.weights else TEXT_WEIGHT_BYTES * weighted
     directed = stated.directed is not False
     return Heading(
@@ -152,99 +231,7 @@ def read_heading(source: Source, /) -> Heading | None:
     )
 
 
-def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
-    """Return the edges in this rank's part of an edge list."""
-
-    def begin() -> Any:
-        refuse_columns(options, "an edge list on several ranks")
-        source.check()
-        if world.rank:
-            return None
-        with open_text(source) as text:
-            heading, numbers = _begin(text, options)
-            if not numbers:
-                refuse_compressed(source)
-                _refuse_column_names(text, heading)
-                return heading, None, None, text.line, text.offset
-            if heading.isolated:
-                options.refuse_n(source.path, "a list of ids")
-            isolated = parse_isolated_ids(heading.isolated, source.path)
-            heading.isolated = []
-            grammar = None if text.peek() is None else _grammar_of(text, options)
-            return heading, isolated, grammar, text.line, text.offset
-
-    heading, isolated, grammar, line, offset = world.allgather(on_all_ranks(world, begin))[0]
-    if isolated is None:
-        return _share_of_names(source, options, world, heading, line=line, offset=offset)
-    dtype = heading.weights if options.weighted is not False else None
-    if grammar is None:
-        weights = np.empty(0, dtype) if options.weighted or dtype else None
-        _check_count(source.path, line, heading, 0, cut=False)
-        edges = EdgeIds(np.empty(0, np.uint32), np.empty(0, np.uint32), weights, path=source.path)
-    else:
-        try:
-            part = parse_part(world, source, grammar, line=line, offset=offset)
-        except lines.LeadingZeroError as error:
-            if world.rank == 0:
-                warn_leading_zero(error.path, error.line)
-            refuse_compressed(source)
-            heading = replace(heading, strings=True, isolated=[str(i) for i in isolated.tolist()])
-            return _share_of_names(source, options, world, heading, line=line, offset=offset)
-        found = world.allreduce(len(part.edges.src), "sum")
-        _check_count(source.path, part.last_line, heading, found, cut=part.cut)
-        weights = to_common_dtype(world, part.edges.weights)
-        if weights is not None:
-            weights = on_all_ranks(world, lambda: cast_weights(weights, heading, source.path, part.line_of))
-        edges = EdgeIds(part.edges.src, part.edges.dst, weights, path=source.path)
-    listed = len(isolated) > 0
-    edges.n = options.n if options.n is not None else None if listed else heading.n
-    edges.vertices = isolated if world.rank == 0 else isolated[:0]
-    return options.share_of(edges, stated=heading.directed)
-
-
-def _share_of_names(
-    source: Source, options: ReadOptions, world: World, heading: EdgeListHeading, *, line: int, offset: int
-) -> EdgeShare:
-    """Return the edges in this rank's part of an edge list of names."""
-    fields = read_fields_in_parts(world, source, line=line, offset=offset)
-    begins = next((rank for rank, rows in enumerate(world.allgather(len(fields.line))) if rows), 0)
-    own = heading if world.rank == begins else replace(heading, isolated=[])
-    edges = on_all_ranks(
-        world,
-        lambda: edges_of_names(fields, source, options, own, begins=world.rank == begins),
-    )
-    found = world.allreduce(len(edges.src), "sum")
-    _check_count(source.path, fields.last_line, heading, found, cut=fields.cut)
-    weights = to_common_dtype(world, edges.weights)
-    share = EdgeIds(edges.src, edges.dst, weights, names=edges.ids, path=source.path)
-    if edges.ids is not None and edges.ids.dtype.kind == "i":  # integers with a point
-        share.src, share.dst = edges.ids[edges.src], edges.ids[edges.dst]
-        share.vertices, share.names = edges.ids, None
-    share.n = edges.n if options.n is None else options.n
-    return options.share_of(share, stated=heading.directed)
-
-
-def read_numbers(text: Text, options: ReadOptions, heading: EdgeListHeading, *, remedy: str = NAMES) -> Edges:
-    """Return the edges in the rest of a text, with integer ids; `remedy` ends the error for other ids."""
-    first = text.peek()
-    if first is None:
-        edges = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
-        edges.weights = np.empty(0, heading.weights) if options.weighted or heading.weights else None
-    else:
-        grammar = _grammar_of(text, options, remedy=remedy)
-        line_of = partial(line_of_row, text.source, comments=COMMENTS, after=text.line)
-        edges = lines.parse(text, grammar)
-        edges.line_of = line_of
-        if edges.weights is not None:
-            edges.weights = cast_weights(edges.weights, heading, text.source.path, line_of)
-    edges.directed = heading.directed
-    edges.n = heading.n
-    if heading.isolated:
-        add_isolated(edges, parse_isolated_ids(heading.isolated, text.source.path))
-    return edges
-
-
-def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = NAMES) -> lines.Grammar:
+def grammar_of(text: Text, options: ReadOptions, *, remedy: str = NAMES) -> lines.Grammar:
     """Return the syntax of the lines, given the first line of an edge."""
     first = text.peek()
     mark = lines.mark_of(first or b"")
@@ -263,13 +250,6 @@ def _grammar_of(text: Text, options: ReadOptions, *, remedy: str = NAMES) -> lin
     return lines.Grammar(
         COMMENTS, len(fields), weighted, mark=mark, max_id=max_id, remedy=remedy, zeros=False
     )
-
-
-def refuse_columns(options: ReadOptions, what: str) -> None:
-    """Raise if `columns` is given for a format without named columns."""
-    if options.columns is not None:
-        msg = f"columns= applies to CSV, Parquet and Arrow files, but {what} has no named columns; remove it"
-        raise ArgumentError(msg)
 
 
 def _too_few_fields(line: bytes | None) -> str:
@@ -321,4 +301,5 @@ FORMAT = Format(
     write,
     read_share=read_share,
     read_heading=read_heading,
+    has_columns=True,
 )

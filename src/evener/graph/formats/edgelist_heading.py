@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import FormatError
+from evener.errors import FormatError, shorten
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.system import memory
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.text_stream import Text
 
-__all__ = ["COMMENTS", "EdgeListHeading", "cast_weights", "read_comments"]
+__all__ = [
+    "COMMENTS",
+    "NAMES",
+    "WEIGHT",
+    "EdgeListHeading",
+    "cast_weights",
+    "read_comments",
+    "warn_leading_zero",
+    "warn_unread_weights",
+]
 
 COMMENTS = b"#%"
 # The begin of the comments of `write` after lists of ids.
@@ -26,6 +36,12 @@ _CHECK_BYTES, _LISTED_BYTES = 1 << 20, 32
 # A number of vertices or edges, perhaps with commas between thousands.
 _COUNT = r"(\d{1,18}|\d{1,3}(?:,\d{3})+)(?![\d,]*\d)"
 _TYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)] + ["float32", "float64"]
+
+
+# Advice for ids that are no integers.
+NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
+# The begin of a third field that is a weight and no date or time.
+WEIGHT = re.compile(rb"[-+]?(\d(?!\d*[-/:]\d)|\.\d|nan\b|inf)", re.IGNORECASE)
 
 
 @dataclass
@@ -94,3 +110,16 @@ def cast_weights(
         msg = f"expected {heading.weights} weights by the comment, found {found}; correct one"
         raise FormatError(msg, path=path, line=None if line_of is None else line_of(wrong))
     return weights.astype(heading.weights)
+
+
+def warn_leading_zero(path: str | Path | None, line: int | None = None) -> None:
+    """Warn that an id with leading zeros makes all ids strings."""
+    where = path if line is None else f"{path}, line {line}"
+    msg = "%s: all ids are strings, because an id has leading zeros; remove the zeros to read integers"
+    log.warning(msg, where)
+
+
+def warn_unread_weights(path: Path, third: bytes) -> None:
+    """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
+    value = shorten(third.decode("utf-8", "replace"), 60)
+    log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)

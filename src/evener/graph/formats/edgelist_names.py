@@ -7,35 +7,25 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from evener.errors import FormatError, first_clause, shorten
-from evener.graph.formats.edgelist_heading import cast_weights
-from evener.graph.formats.edges import Edges
-from evener.graph.formats.ids import add_isolated, number_strings, parse_isolated_ids
+from evener.errors import FormatError, first_clause
+from evener.graph.formats.edgelist_heading import NAMES, WEIGHT, cast_weights, warn_unread_weights
+from evener.graph.formats.ids import number_strings, parse_isolated_ids
 from evener.graph.formats.name_lines import NUMBER, is_header_row
+from evener.graph.share import EdgeIds
 from evener.system.log import log
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evener.graph.formats.edgelist_heading import EdgeListHeading
-    from evener.graph.formats.file import Source
     from evener.graph.formats.name_lines import Fields
     from evener.graph.formats.read_options import ReadOptions
 
-__all__ = [
-    "NAMES",
-    "WEIGHT",
-    "edges_of_names",
-    "has_column_names",
-    "warn_leading_zero",
-    "warn_unread_weights",
-]
+__all__ = ["edges_of_names", "has_column_names", "warn_words_as_column_names"]
 
-# Advice for ids that are no integers.
-NAMES = "to read ids as names, begin the file with the line '# Ids: strings'"
-# The begin of a third field that is a weight and no date or time.
-WEIGHT = re.compile(rb"[-+]?(\d(?!\d*[-/:]\d)|\.\d|nan\b|inf)", re.IGNORECASE)
 # An exponent needs a point, because "1e5" may be a name.
 _DECIMAL = re.compile(rb"[-+]?(?:0|[1-9]\d*)(\.\d*([eE][-+]?\d+)?)?")
 # Column names that may be vertices as well.
@@ -47,24 +37,12 @@ _ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
 _MAX_EXACT = 2.0**53
 
 
-def warn_words_as_column_names(path: Path, head: list[str], below: list[str]) -> None:
+def warn_words_as_column_names(path: Path, fields: Fields) -> None:
     """Warn that the first line of a list of names is a heading, if it may be an edge as well."""
+    head, below = fields.first, [column[1].as_py() for column in fields.columns]
     if [word.lower() for word in head] in _WORDS and not all(map(NUMBER.fullmatch, below)):
         msg = "%s: the first line, %r, is read as column names; to read it as an edge, begin the file with %r"
         log.warning(msg, path, " ".join(head), "# Ids: strings")
-
-
-def warn_leading_zero(path: str | Path | None, line: int | None = None) -> None:
-    """Warn that an id with leading zeros makes all ids strings."""
-    where = path if line is None else f"{path}, line {line}"
-    msg = "%s: all ids are strings, because an id has leading zeros; remove the zeros to read integers"
-    log.warning(msg, where)
-
-
-def warn_unread_weights(path: Path, third: bytes) -> None:
-    """Warn that the third field is not a number; NetworkX writes a dictionary there by default."""
-    value = shorten(third.decode("utf-8", "replace"), 60)
-    log.warning("%s: the graph has no weights: the third field is not a number, but %r", path, value)
 
 
 def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
@@ -92,42 +70,47 @@ def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading) -> N
 
 
 def edges_of_names(
-    fields: Fields, source: Source, options: ReadOptions, heading: EdgeListHeading, *, begins: bool = True
-) -> Edges:
+    fields: Fields,
+    path: Path,
+    options: ReadOptions,
+    heading: EdgeListHeading,
+    isolated: list[str],
+    *,
+    begins: bool,
+) -> EdgeIds:
     """Return the edges of a list with string ids, or with integer ids that have a point.
 
-    The first line of the file is in `fields` if `begins` is true.
+    `isolated` has the ids of vertices without edges. The first line of the file is in `fields` if `begins`.
     """
-    import pyarrow as pa
-
     columns, line = fields.columns, fields.line
+
+    def line_of(row: int) -> int:
+        return int(line[row])
+
     ends, count = columns[:2], len(columns)
     if begins:
-        _check_first_line(fields, source.path, heading)
+        _check_first_line(fields, path, heading)
     weights = None
     head, third = fields.first, fields.third.encode()
     several = any(head[2:])
     if begins and several and options.weighted is None and not WEIGHT.match(third):
-        warn_unread_weights(source.path, third)
+        warn_unread_weights(path, third)
     if options.weighted or (options.weighted is None and WEIGHT.match(third)):
         if count < 3:
-            raise FormatError("expected weights, but the lines have two fields", path=source.path)
-        weights = _parse_weights(columns[2], line, source.path, heading)
+            raise FormatError("expected weights, but the lines have two fields", path=path)
+        weights = _parse_weights(columns[2], line, path, heading)
     if not heading.strings and head and all(_DECIMAL.fullmatch(end.encode()) for end in head[:2]):
-        src, dst = (_parse_decimal_ids(end, line, source.path) for end in ends)
-        edges = Edges(src, dst, weights, heading.directed, heading.n, line_of=lambda row: int(line[row]))
-        if heading.isolated:
-            add_isolated(edges, parse_isolated_ids(heading.isolated, source.path))
+        src, dst = (_parse_decimal_ids(end, line, path) for end in ends)
+        edges = EdgeIds(src, dst, weights, path, heading.directed, n=heading.n, line_of=line_of)
+        edges.vertices = parse_isolated_ids(isolated, path)
         return edges
-    extra = pa.chunked_array([heading.isolated], pa.string())
-    (src, dst, _), ids = number_strings([*ends, extra], source.path, lambda row: int(line[row]))
-    return Edges(src, dst, weights, heading.directed, ids=ids)
+    extra = pa.chunked_array([isolated], pa.string())
+    (src, dst, _), ids = number_strings([*ends, extra], path, line_of)
+    return EdgeIds(src, dst, weights, path, heading.directed, names=ids)
 
 
 def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:
     """Return ids with a point, as `numpy.savetxt` writes them, as integers."""
-    import pyarrow.compute as pc
-
     wrong = _first_mismatch(column, rf"^(?:{_DECIMAL.pattern.decode()})$")
     if wrong < 0:
         ids = pc.utf8_ltrim(column, "+").cast("float64").to_numpy()
@@ -141,15 +124,10 @@ def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:
 
 def _first_mismatch(column: Any, pattern: str) -> int:
     """Return the row of the first string that does not match a pattern, or -1."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return int(pc.index(pc.match_substring_regex(column, pattern), pa.scalar(False)).as_py())  # noqa: FBT003 - the value sought
 
 
 def _parse_weights(column: Any, line: Any, path: Path, heading: EdgeListHeading) -> Any:
-    import pyarrow as pa
-
     try:
         weights = column.cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid as error:

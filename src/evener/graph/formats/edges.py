@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError, OutOfMemoryError
+from evener.graph.formats.ids import number_vertices
 from evener.graph.formats.rows import check_symmetric, to_undirected
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from evener.graph.formats.read_options import ReadOptions
+    from evener.graph.share import EdgeIds
 
 __all__ = [
-    "Edges",
     "Piece",
     "blocks",
     "build_graph",
@@ -36,38 +36,7 @@ __all__ = [
 PIECE = 1 << 22
 
 
-@dataclass
-class Edges:
-    """Edges of a file.
-
-    Parameters
-    ----------
-    src, dst : ndarray, shape (edges,)
-        Vertex ids, or positions in `ids`.
-    weights : ndarray, shape (edges,), optional
-    directed : bool, optional
-        True or false if the file states a direction.
-    n : int, optional
-        The number of vertices in the file, if ids are ``0..n-1``.
-    ids : ndarray, optional
-        The id of each vertex, ascending. `src` and `dst` are then positions in `ids`.
-    both_directions : bool
-        True if the file lists an undirected edge in both directions.
-    line_of : callable, optional
-        Returns the line number of an edge, from its row.
-    """
-
-    src: NDArray[Any]
-    dst: NDArray[Any]
-    weights: NDArray[Any] | None = None
-    directed: bool | None = None
-    n: int | None = None
-    ids: NDArray[Any] | None = None
-    both_directions: bool = False
-    line_of: Callable[[int], int] | None = None
-
-
-def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
+def build_graph(edges: EdgeIds, options: ReadOptions) -> Graph:
     """Return the graph of the edges of a file.
 
     Raises
@@ -79,53 +48,56 @@ def build_graph(edges: Edges, options: ReadOptions, path: Path) -> Graph:
     OutOfMemoryError
         If the graph does not fit the available memory, before it allocates.
     """
-    if edges.ids is not None:
-        options.refuse_n(path, "string ids" if edges.ids.dtype.kind in "UO" else "a list of ids")
+    ids = number_vertices(edges) if edges.listed or len(edges.vertices) else edges.names
+    if ids is not None:
+        options.refuse_n(edges.path, "string ids" if ids.dtype.kind in "UO" else "a list of ids")
     if options.weighted and edges.weights is None:
-        raise FormatError("expected weights, but the file has none; remove weighted=True", path=path)
+        raise FormatError("expected weights, but the file has none; remove weighted=True", path=edges.path)
     directed = options.is_directed(stated=edges.directed)
-    graph = _graph_of_numbers(edges, options, path, directed=directed or edges.both_directions)
-    if edges.ids is None and directed == graph.directed:
+    graph = _graph_of_numbers(edges, ids, options, directed=directed or edges.both_directions)
+    if ids is None and directed == graph.directed:
         return graph
     graph = Graph(
         graph.offsets,
         graph.targets,
         weights=graph.weights,
         directed=directed,
-        ids=edges.ids if edges.ids is not None else graph.ids if graph.has_custom_ids else None,
+        ids=ids if ids is not None else graph.ids if graph.has_custom_ids else None,
         validate=False,
     )
     if directed or not edges.both_directions:
         return graph
     if edges.directed is not False:  # only the caller says that the edges are undirected
         return to_undirected(graph)
-    check_symmetric(graph, path)
+    check_symmetric(graph, edges.path)
     return graph
 
 
-def _graph_of_numbers(edges: Edges, options: ReadOptions, path: Path, *, directed: bool) -> Graph:
+def _graph_of_numbers(
+    edges: EdgeIds, ids: NDArray[Any] | None, options: ReadOptions, *, directed: bool
+) -> Graph:
     """Return the graph of the tails and heads as numbers; an error names the file."""
     n = edges.n if options.n is None else options.n
-    if n is not None and edges.ids is None:
-        _refuse_large_ids(edges, n, path)
+    if n is not None and ids is None:
+        _refuse_large_ids(edges, n)
     try:
         return Graph.from_edges(
             edges.src,
             edges.dst,
             None if options.weighted is False else edges.weights,
             directed,
-            n if edges.ids is None else len(edges.ids),
+            n if ids is None else len(ids),
             self_loops=options.self_loops,
             duplicates=options.duplicates,
         )
     except ArgumentError as error:
-        raise FormatError(str(error), path=path) from error
+        raise FormatError(str(error), path=edges.path) from error
     except OutOfMemoryError as error:
-        msg = f"{path}: {error}"
+        msg = f"{edges.path}: {error}"
         raise OutOfMemoryError(msg, needed=error.needed, available=error.available) from error
 
 
-def _refuse_large_ids(edges: Edges, n: int, path: Path) -> None:
+def _refuse_large_ids(edges: EdgeIds, n: int) -> None:
     """Raise `FormatError` for the first edge with an id that is not below `n`."""
     first = None
     for ends in (edges.src, edges.dst):
@@ -137,7 +109,7 @@ def _refuse_large_ids(edges: Edges, n: int, path: Path) -> None:
         line = None if edges.line_of is None else edges.line_of(row)
         where = f" in row {row + 1}" if line is None else ""
         msg = f"expected ids below n = {n}, found {found}{where}; omit n="
-        raise FormatError(msg, path=path, line=line)
+        raise FormatError(msg, path=edges.path, line=line)
 
 
 class Piece(NamedTuple):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.heading import Heading
 from evener.graph.formats.npy import write_bytes
 from evener.graph.formats.registry import Format
@@ -39,8 +38,6 @@ _PIECE = 1 << 22
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a serialized graph file, without its in-edges."""
-    refuse_columns(options, "a serialized graph")
-    source.check()
     path = source.path
     weighted = path.suffix.lower() == ".wsg"
     row = _WEIGHTED if weighted else np.dtype("<i4")
@@ -56,7 +53,6 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 def read_heading(source: Source, /) -> Heading:
     """Return the sizes in the header."""
-    source.check()
     weighted = source.path.suffix.lower() == ".wsg"
     with source.translate_errors(), source.path.open("rb") as file:
         n, m, directed = _header(file, source, _WEIGHTED if weighted else np.dtype("<i4"))

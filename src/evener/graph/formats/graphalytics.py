@@ -19,26 +19,24 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError, FormatError, shorten
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns
-from evener.graph.formats.edges import Edges, build_graph, count_edges, refuse_infinite, write_lines
+from evener.graph.formats.edges import build_graph, count_edges, refuse_infinite, write_lines
 from evener.graph.formats.file import Source, open_compressed, require_part
 from evener.graph.formats.graphalytics_properties import read_properties, weight_place, words_of
 from evener.graph.formats.registry import COMPRESSIONS, Format
-from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.text_part import (
-    count_lines,
     parse_in_parts,
     parse_part,
     part_of,
     refuse_compressed,
     to_common_dtype,
 )
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import HEADING_BYTES, line_of_row, open_text
 from evener.graph.share import EdgeIds, EdgeShare
 from evener.system import memory
 from evener.system.agreement import on_all_ranks
 from evener.system.files import atomic_write, atomic_write_all
 from evener.system.log import log
+from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,57 +50,51 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-# Bytes per vertex for the sorted ids, and per edge for the places of its ends.
-_SORT_BYTES, _PLACE_BYTES = 17, 24
+# Bytes per vertex for the sorted ids.
+_SORT_BYTES = 17
 # The names of links to new files begin with this.
 _LINK = ".new-"
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a properties, vertex or edge file."""
-    path, properties, weight = _begin(source, options)
-    named = bool(properties.get("vertex-properties.names"))
-    ids = _read_vertices(_component_file(properties, "vertex-file", path), with_properties=named)
-    _check_count(properties, "meta.vertices", len(ids), path)
-    edge_source = _component_file(properties, "edge-file", path)
-    edges = _read_edges(edge_source, properties, weight)
-    _check_count(properties, "meta.edges", len(edges.src), path)
-    _renumber(edges, ids, edge_source)
-    edges.directed = _read_directed(properties, path)
-    return build_graph(edges, options, path)
+    return build_graph(_read_edges(source, options, SingleProcess()), options)
 
 
 def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeShare:
     """Return this rank's edges, and its part of the vertex file."""
+    on_all_ranks(world, lambda: options.refuse_n(source.path, "a list of ids"))
+    return options.share_of(_read_edges(source, options, world))
+
+
+def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
+    """Return this rank's edges, with the ids in its part of the vertex file."""
 
     def begin() -> Any:
-        options.refuse_n(source.path, "a list of ids")
         path, properties, weight = _begin(source, options)
         files = [_component_file(properties, key, path) for key in ("vertex-file", "edge-file")]
-        for file in files:
-            refuse_compressed(file)
+        if world.size > 1:
+            for file in files:
+                refuse_compressed(file)
         grammar = _grammar_of(files[1], properties, weight)
         return path, properties, *files, weight, grammar, _read_directed(properties, path)
 
-    path, properties, vertices, file, weight, grammar, stated = on_all_ranks(world, begin)
-    part, named = part_of(world, vertices), bool(properties.get("vertex-properties.names"))
-    ids = parse_in_parts(world, lambda: (_read_vertices(part, with_properties=named), count_lines(part)))
+    path, properties, vertices, file, weight, grammar, directed = on_all_ranks(world, begin)
+    part = vertices if vertices.compression is not None else part_of(world, vertices)
+    ids = parse_in_parts(world, lambda: _read_vertices(part, properties))
     _check_count(properties, "meta.vertices", world.allreduce(len(ids), "sum"), path)
-    nothing = np.empty(0, np.uint32)
-    edges = EdgeIds(nothing, nothing, None, ids, listed=True, path=file.path)
-    if grammar is not None:
-        found = parse_part(world, file, grammar)
-        edges.src, edges.dst = found.edges.src, found.edges.dst
-        edges.weights = to_common_dtype(world, found.edges.weights)
-    elif weight is not None:
-        edges.weights = np.empty(0)
+    if grammar is None:
+        edges = EdgeIds.empty(file.path, None if weight is None else np.float64)
+    else:
+        edges = parse_part(world, file, grammar).edges
+        edges.weights = to_common_dtype(world, edges.weights)
     _check_count(properties, "meta.edges", world.allreduce(len(edges.src), "sum"), path)
-    return options.share_of(edges, stated=stated)
+    edges.vertices, edges.listed, edges.directed = ids, True, directed
+    return edges
 
 
 def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], int | None]:
     """Return the properties file, the properties, and the place of the weight among those of an edge."""
-    refuse_columns(options, "a Graphalytics graph")
     path = _properties_path(source)
     properties = read_properties(path)
     return path, properties, weight_place(properties, options, path)
@@ -143,9 +135,12 @@ def _check_count(properties: dict[str, str], key: str, found: int, path: Path) -
         raise FormatError(msg, path=path)
 
 
-def _read_vertices(source: Source, *, with_properties: bool) -> NDArray[np.int64]:
-    """Return the ids of a vertex file, ascending; properties may follow an id."""
-    ids = np.concatenate([np.empty(0, np.int64), *_vertex_ids(source, with_properties=with_properties)])
+def _read_vertices(source: Source, properties: dict[str, str]) -> tuple[NDArray[np.int64], int]:
+    """Return the ids of a vertex file, ascending, and the number of lines; properties may follow an id."""
+    with open_text(source, empty=True) as text:
+        pieces = _vertex_ids(text, with_properties=bool(properties.get("vertex-properties.names")))
+        ids = np.concatenate([np.empty(0, np.int64), *pieces])
+        count = text.line
     memory.require(_SORT_BYTES * len(ids), f"the vertices of {source.path}")
     ascending = np.sort(ids)
     repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
@@ -153,29 +148,28 @@ def _read_vertices(source: Source, *, with_properties: bool) -> NDArray[np.int64
         twice = ascending[repeated[0]]
         line = line_of_row(source, int(np.flatnonzero(ids == twice)[1]))
         raise FormatError(f"expected distinct vertex ids, found {twice} twice", path=source.path, line=line)
-    return ascending
+    return ascending, count
 
 
-def _vertex_ids(source: Source, *, with_properties: bool) -> Iterator[NDArray[np.int64]]:
+def _vertex_ids(text: Text, *, with_properties: bool) -> Iterator[NDArray[np.int64]]:
     """Yield the ids of a vertex file in pieces."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    with open_text(source, empty=True) as text:
-        for chunk in text.chunks():
-            require_part(chunk.stop - chunk.start, source.path)
-            for part in chunk.arrow_lines():
-                rows = pc.ascii_trim_whitespace(part)
-                words = rows.filter(pc.not_equal(rows, ""))
-                if with_properties:
-                    words = pc.list_element(pc.ascii_split_whitespace(words, max_splits=1), 0)
-                try:
-                    yield words.cast(pa.int64()).to_numpy(zero_copy_only=False)
-                except pa.ArrowInvalid:
-                    _refuse_vertex(rows, words, text)
-                if (negative := pc.index(pc.starts_with(words, "-"), pa.scalar(True)).as_py()) >= 0:  # noqa: FBT003
-                    _refuse_vertex(rows, words, text, negative)
-                text.line += len(part)
+    for chunk in text.chunks():
+        require_part(chunk.stop - chunk.start, text.source.path)
+        for part in chunk.arrow_lines():
+            rows = pc.ascii_trim_whitespace(part)
+            words = rows.filter(pc.not_equal(rows, ""))
+            if with_properties:
+                words = pc.list_element(pc.ascii_split_whitespace(words, max_splits=1), 0)
+            try:
+                yield words.cast(pa.int64()).to_numpy(zero_copy_only=False)
+            except pa.ArrowInvalid:
+                _refuse_vertex(rows, words, text)
+            if (negative := pc.index(pc.starts_with(words, "-"), pa.scalar(True)).as_py()) >= 0:  # noqa: FBT003
+                _refuse_vertex(rows, words, text, negative)
+            text.line += len(part)
 
 
 def _refuse_vertex(rows: Any, words: Any, text: Text, wrong: int | None = None) -> None:
@@ -193,18 +187,9 @@ def _refuse_vertex(rows: Any, words: Any, text: Text, wrong: int | None = None) 
     raise FormatError(msg, path=text.source.path, line=text.line + 1 + int(places[wrong]))
 
 
-def _read_edges(source: Source, properties: dict[str, str], weight: int | None) -> Edges:
-    grammar = _grammar_of(source, properties, weight)
-    if grammar is None:
-        nothing = np.empty(0, dtype=np.uint32)
-        return Edges(nothing, nothing, None if weight is None else np.empty(0))
-    with open_text(source, empty=True) as text:
-        return lines.parse(text, grammar)
-
-
 def _grammar_of(source: Source, properties: dict[str, str], weight: int | None) -> lines.Grammar | None:
     """Return the syntax of the lines of an edge file; None without lines."""
-    with open_text(source, empty=True) as text:
+    with open_text(source, empty=True, most=HEADING_BYTES) as text:
         for _ in text.ignored(b""):  # empty lines
             pass
         if (first := text.peek()) is None:
@@ -218,23 +203,6 @@ def _grammar_of(source: Source, properties: dict[str, str], weight: int | None) 
         msg = "%s: the graph has no weights: edges have properties, but edge-properties.names is missing"
         log.warning(msg, source.path)
     return lines.Grammar(b"", found, weight is not None, between=weight or 0)
-
-
-def _renumber(edges: Edges, ids: NDArray[np.int64], source: Source) -> None:
-    """Replace ids of tails and heads by positions, unless the ids are ``0..n-1``."""
-    memory.require(_PLACE_BYTES * len(edges.src), f"the edges of {source.path}")
-    for end in (edges.src, edges.dst):
-        place = np.minimum(np.searchsorted(ids, end), max(len(ids) - 1, 0))
-        unknown = np.flatnonzero(ids[place] != end) if len(ids) else np.arange(min(len(end), 1))
-        if len(unknown):
-            msg = f"expected a vertex of the vertex file, found vertex {end[unknown[0]]}, which it lacks"
-            raise FormatError(msg, path=source.path, line=line_of_row(source, int(unknown[0])))
-    if len(ids) == 0 or ids[-1] == len(ids) - 1:
-        edges.n = len(ids)
-        return
-    edges.src = np.searchsorted(ids, edges.src).astype(np.uint32)
-    edges.dst = np.searchsorted(ids, edges.dst).astype(np.uint32)
-    edges.ids = ids
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
@@ -326,5 +294,11 @@ def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
 
 
 FORMAT = Format(
-    "Graphalytics", (".properties", ".v", ".e"), read, write, sibling_files=_file_paths, read_share=read_share
+    "Graphalytics",
+    (".properties", ".v", ".e"),
+    read,
+    write,
+    sibling_files=_file_paths,
+    read_share=read_share,
+    is_one_file=False,
 )

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.graph.formats.edges import Edges
     from evener.graph.graph import Graph
+    from evener.graph.share import EdgeIds
 
-__all__ = ["add_isolated", "number_strings", "parse_isolated_ids", "refuse_names"]
+__all__ = ["number_strings", "number_vertices", "parse_isolated_ids", "refuse_names"]
 
 # Bytes of a short Python string.
 _STRING_BYTES = 64
-# Bytes per id for sorted copies of integer ids.
-_RENUMBER_BYTES = 40
+# Bytes per id for sorted copies of integer ids, and per edge for the places of its ends.
+_RENUMBER_BYTES, _PLACE_BYTES = 40, 24
 
 
 def number_strings(
@@ -122,11 +122,39 @@ def refuse_names(graph: Graph, pattern: str, why: str) -> None:
         raise ArgumentError(msg)
 
 
-def add_isolated(edges: Edges, isolated: NDArray[np.int64]) -> None:
-    """Add vertices without edges to edges with integer ids; tails and heads become positions."""
-    count = len(edges.src) + len(edges.dst) + len(isolated)
-    memory.require(_RENUMBER_BYTES * count, f"the ids of {count:,} ends of edges")
-    ids = np.unique(np.concatenate([edges.src.astype(np.int64), edges.dst.astype(np.int64), isolated]))
+def number_vertices(edges: EdgeIds) -> NDArray[np.int64] | None:
+    """Replace integer tails and heads by positions in the ids of all vertices, and return these ids.
+
+    Return None, and set `n`, if the file lists all vertices and the ids are ``0..n-1``.
+
+    Raises
+    ------
+    FormatError
+        If the file lists all vertices, and an edge names another one.
+    """
+    count = len(edges.src) + len(edges.dst) + len(edges.vertices)
+    ids = edges.vertices
+    if edges.listed:
+        _refuse_unlisted(edges)
+        if len(ids) == 0 or ids[-1] == len(ids) - 1:
+            edges.n = len(ids)
+            return None
+    else:
+        memory.require(_RENUMBER_BYTES * count, f"the ids of {count:,} ends of edges")
+        ids = np.unique(np.concatenate([edges.src.astype(np.int64), edges.dst.astype(np.int64), ids]))
     edges.src = np.searchsorted(ids, edges.src).astype(np.uint32)
     edges.dst = np.searchsorted(ids, edges.dst).astype(np.uint32)
-    edges.ids = ids
+    return ids
+
+
+def _refuse_unlisted(edges: EdgeIds) -> None:
+    """Raise `FormatError` for the first tail, or else head, that is no vertex of the list."""
+    ids = edges.vertices
+    memory.require(_PLACE_BYTES * len(edges.src), f"the edges of {edges.path}")
+    for end in (edges.src, edges.dst):
+        place = np.minimum(np.searchsorted(ids, end), max(len(ids) - 1, 0))
+        unknown = np.flatnonzero(ids[place] != end) if len(ids) else np.arange(min(len(end), 1))
+        if len(unknown):
+            msg = f"expected a vertex of the vertex file, found vertex {end[unknown[0]]}, which it lacks"
+            line = None if edges.line_of is None else edges.line_of(int(unknown[0]))
+            raise FormatError(msg, path=edges.path, line=line)

@@ -10,26 +10,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edgelist import refuse_columns
-from evener.graph.formats.edges import Edges, build_graph, count_edges, pieces, refuse_infinite
+from evener.graph.formats.edges import build_graph, count_edges, pieces, refuse_infinite
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.integer_weights import first_not_representable
 from evener.graph.formats.registry import Format
-from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.rows import apply_options, parallel_edges, sum_parallel_edges
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import HEADING_BYTES, open_text
 from evener.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -38,6 +34,7 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
+    from evener.graph.share import EdgeIds
 
 __all__ = ["FORMAT"]
 
@@ -52,8 +49,6 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a `.mtx` file."""
-    refuse_columns(options, "a Matrix Market file")
-    source.check()
     with open_text(source) as text:
         field, symmetry = _banner(text)
         n, entries, where, parallel = _sizes(text)
@@ -64,12 +59,11 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         origin = f"because the banner says {field!r}"
         fields = 2 if field == "pattern" else 3
         edges = lines.parse(text, lines.Grammar(b"%", fields, weighted, min_id=1, max_id=n, origin=origin))
-    line_of = partial(line_of_row, source, comments=b"%", after=where)
     if len(edges.src) != entries:
         msg = f"expected {entries} entries by the size line, found {len(edges.src)}; download the file again"
         raise FormatError(msg, path=source.path, line=where)
-    if edges.weights is not None and field.endswith("integer"):
-        _check_integers(edges.weights, field, source.path, line_of)
+    if field.endswith("integer"):
+        _check_integers(edges, field)
     edges.src -= edges.src.dtype.type(1)
     edges.dst -= edges.dst.dtype.type(1)
     if edges.weights is not None and field == "real":
@@ -77,9 +71,9 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     edges.n = n
     edges.directed = symmetry != "symmetric"
     if symmetry == "skew-symmetric":
-        _add_upper_triangle(edges, source.path, line_of)
+        _add_upper_triangle(edges)
     kept = replace(options, directed=None, self_loops="keep", duplicates="keep")
-    graph = build_graph(edges, kept, source.path)
+    graph = build_graph(edges, kept)
     if not parallel:
         graph = sum_parallel_edges(graph, widen_integers=True)
     # An undirected graph has the edges of both triangles, as the directed graph of a symmetric matrix.
@@ -88,8 +82,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 def read_heading(source: Source, /) -> Heading:
     """Return the sizes in the size line. Entries that repeat count there."""
-    source.check()
-    with open_text(source) as text:
+    with open_text(source, most=HEADING_BYTES) as text:
         field, symmetry = _banner(text)
         n, entries, _, _ = _sizes(text)
     m = entries if symmetry == "general" else 2 * entries
@@ -119,37 +112,43 @@ def _banner(text: Text) -> tuple[str, str]:
     return field, symmetry
 
 
-def _check_integers(weights: NDArray[Any], field: str, path: Path, line_of: Callable[[int], int]) -> None:
+def _check_integers(edges: EdgeIds, field: str) -> None:
     """Raise `FormatError` if a weight does not fit the 64-bit integers of the banner."""
-    if field == "integer" and weights.dtype.kind in "iu":  # a writer may use "integer" for uint64
+    weights = edges.weights
+    if weights is None or (field == "integer" and weights.dtype.kind in "iu"):  # "integer" may mean uint64
         return
     target = np.int64 if field == "integer" else np.uint64
     if (wrong := first_not_representable(weights, target)) is not None:
         kind = field.replace("-", " ")
         msg = f"expected 64-bit {kind}s by the banner, found {weights[wrong]} in entry {wrong + 1}"
-        raise FormatError(msg, path=path, line=line_of(wrong))
+        raise _error_at(edges, wrong, msg)
 
 
-def _add_upper_triangle(edges: Edges, path: Path, line_of: Callable[[int], int]) -> None:
+def _error_at(edges: EdgeIds, entry: int, msg: str) -> FormatError:
+    """Return the error for an entry."""
+    return FormatError(msg, path=edges.path, line=edges.line_of and edges.line_of(entry))
+
+
+def _add_upper_triangle(edges: EdgeIds) -> None:
     """Add the entry -v in row j, column i for each entry v in row i, column j."""
     if (loops := edges.src == edges.dst).any():
         msg = "expected no diagonal entry in a skew-symmetric matrix, found one; remove it"
-        raise FormatError(msg, path=path, line=line_of(int(loops.argmax())))
+        raise _error_at(edges, int(loops.argmax()), msg)
     edges.src, edges.dst = (np.concatenate(ends) for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
     if edges.weights is not None:
         if edges.weights.dtype.kind in "iu" and len(edges.weights):
-            _check_negatives(edges.weights, path, line_of)
+            _check_negatives(edges, edges.weights)
         edges.weights = np.concatenate([edges.weights, -edges.weights])
 
 
-def _check_negatives(weights: NDArray[Any], path: Path, line_of: Callable[[int], int]) -> None:
+def _check_negatives(edges: EdgeIds, weights: NDArray[Any]) -> None:
     """Raise `FormatError` if -v is no 64-bit integer for a weight v."""
     lowest = np.iinfo(np.int64).min
     wrong = weights == lowest if weights.dtype.kind == "i" else weights > np.iinfo(np.int64).max
     if wrong.any():
         entry = int(wrong.argmax())
         msg = f"expected an integer whose negative fits 64 bits, found {weights[entry]}"
-        raise FormatError(f"{msg}; write 'real' in the banner", path=path, line=line_of(entry))
+        raise _error_at(edges, entry, f"{msg}; write 'real' in the banner")
 
 
 def _sizes(text: Text) -> tuple[int, int, int, bool]:

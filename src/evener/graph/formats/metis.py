@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
-from evener.graph.formats.edgelist import refuse_columns
 from evener.graph.formats.edges import blocks, narrow_integers
 from evener.graph.formats.file import open_compressed, require_part
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.registry import Format
 from evener.graph.formats.rows import graph_from_rows
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import HEADING_BYTES, open_text
 from evener.system import memory
 from evener.system.files import atomic_write
 
@@ -37,8 +36,6 @@ __all__ = ["FORMAT"]
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a METIS file."""
-    refuse_columns(options, "a METIS graph")
-    source.check()
     path = source.path
     degrees, targets, weights = [], [], []
     with open_text(source) as text:
@@ -98,8 +95,7 @@ def _refuse_asymmetry(
 
 def read_heading(source: Source, /) -> Heading:
     """Return the sizes in the first line. A self-loop may count twice there."""
-    source.check()
-    with open_text(source) as text:
+    with open_text(source, most=HEADING_BYTES) as text:
         n, m, _, weighted, _ = _heading(text)
     return Heading(n, 2 * m, directed=False, weight_bytes=weighted * TEXT_WEIGHT_BYTES, exact=False)
 

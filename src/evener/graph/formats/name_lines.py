@@ -12,6 +12,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from evener.graph.formats.file import Source
     from evener.system.world import World
 
-__all__ = ["NUMBER", "Fields", "is_header_row", "read_fields", "read_fields_in_parts"]
+__all__ = ["NUMBER", "Fields", "is_header_row", "read_fields"]
 
 # A number without blanks, as a field.
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
@@ -78,30 +80,7 @@ class Fields(NamedTuple):
     cut: bool
 
 
-def read_fields(source: Source) -> Fields:
-    """Return the fields of a text with names.
-
-    Raises
-    ------
-    FormatError
-        If a line has more fields than the first, or fewer unless tabs or commas separate them. If a line has
-        an unclosed quote, or no tail or head. If the separators have two meanings.
-    OutOfMemoryError
-        If the fields need more memory than is available.
-    """
-    text, line, last_line, cut = _read_lines(source)
-    if not len(text):
-        return Fields(_no_columns(2), [], "", line, last_line, cut)
-    memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {source.path}")
-    fields, separator = _choose_fields(text, line, source.path)
-    first = fields[0].as_py()
-    columns = _columns(text, fields, len(first), separator, line, source.path)
-    if cut and len(fields[-1]) < len(first):
-        raise FormatError(_cut(fields, first), path=source.path, line=int(line[-1]))
-    return Fields(columns, first, _third(columns), line, last_line, cut)
-
-
-def read_fields_in_parts(world: World, source: Source, *, line: int, offset: int) -> Fields:
+def read_fields(world: World, source: Source, *, line: int, offset: int) -> Fields:
     """Return the fields of this rank's lines of a text with names.
 
     `line` lines precede byte `offset`, from which ranks read on. This is a collective operation; all ranks
@@ -110,58 +89,59 @@ def read_fields_in_parts(world: World, source: Source, *, line: int, offset: int
     Raises
     ------
     FormatError
-        As `read_fields`, on all ranks. Also for quotes, and for names with blanks or commas.
+        If a line has more fields than the first, or fewer unless tabs or commas separate them. If a line has
+        an unclosed quote, or no tail or head. If the separators have two meanings. With several ranks, also
+        for quotes, and for names with blanks or commas.
+    OutOfMemoryError
+        If the fields need more memory than is available.
     """
-    part = part_of(world, source, offset=offset)
-
-    def read() -> tuple[tuple[Any, NDArray[np.intp], int, bool], int]:
-        found = _read_lines(part)
-        return found, found[2]
-
-    text, own, count, cut = parse_in_parts(world, read, line=line)
+    if source.compression is not None:  # one process reads all lines
+        part, line = source, 0
+    else:
+        part = part_of(world, source, offset=offset)
+    text, own, count, cut = parse_in_parts(world, lambda: _read_lines(part), line=line)
     counts = world.allgather(count)
     own += line + sum(counts[: world.rank])
     begin = next((one for one in world.allgather(text[0].as_py() if len(text) else None) if one), "")
-    separator = _separator_of(begin)
 
-    def split() -> tuple[Any, list[str]]:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def split() -> Any:
         memory.require(_FIELD_COPIES * text.nbytes, f"the fields of {source.path}")
-        signs = rf'"|{_MIXED[separator]}' if separator else '"'
-        several = np.flatnonzero(pc.match_substring_regex(text, signs).to_numpy())
-        if len(several):
-            msg = (
-                "expected fields without quotes and one kind of separator, because several ranks read the "
-                f"file, found {text[int(several[0])].as_py()[:60]!r}; convert the file with evener convert"
-            )
-            raise FormatError(msg, path=source.path, line=int(own[several[0]]))
-        line = pa.chunked_array([[begin]], pa.string())
-        first: list[str] = _split_plain(line, separator, own, source.path)[0].as_py()
-        if not len(text):
-            return _no_columns(min(max(len(first), 2), 3)), first
-        fields = _split_plain(text, separator, own, source.path)
-        if cut and len(fields[-1]) < len(first):
-            raise FormatError(_cut(fields, first), path=source.path, line=int(own[-1]))
-        return _columns(text, fields, len(first), separator, own, source.path), first
+        if world.size > 1:
+            _refuse_several_kinds(text, _separator_of(begin), own, source.path)
+        return _choose_fields(text, begin, own, source.path) if len(text) else (None, "")
 
-    columns, first = on_all_ranks(world, split)
+    fields, separator = on_all_ranks(world, split)
+    firsts = world.allgather(None if fields is None else fields[0].as_py())
+    first: list[str] = next((one for one in firsts if one is not None), [])
+
+    def columns_of() -> list[Any]:
+        if fields is None:
+            return [pa.chunked_array([], pa.string())] * min(max(len(first), 2), 3)
+        if cut and len(fields[-1]) < len(first):
+            found = f"found {len(fields[-1])}; the file ends within this line, so download it again"
+            msg = f"expected {len(first)} fields, as in the first line, {found}"
+            raise FormatError(msg, path=source.path, line=int(own[-1]))
+        return _columns(text, fields, len(first), separator, own, source.path)
+
+    columns = on_all_ranks(world, columns_of)
     third = next((one for one in world.allgather(_third(columns)) if one), "")
     return Fields(columns, first, third, own, line + sum(counts), any(world.allgather(cut)))
 
 
-def _cut(fields: Any, first: list[str]) -> str:
-    """Return the message for a last line with fewer fields and without a newline."""
-    found = f"found {len(fields[-1])}; the file ends within this line, so download it again"
-    return f"expected {len(first)} fields, as in the first line, {found}"
+def _refuse_several_kinds(text: Any, separator: str, line: NDArray[np.intp], path: Path) -> None:
+    """Raise `FormatError` for a line with quotes, or with a second kind of separator."""
+    signs = rf'"|{_MIXED[separator]}' if separator else '"'
+    several = np.flatnonzero(pc.match_substring_regex(text, signs).to_numpy())
+    if len(several):
+        msg = (
+            "expected fields without quotes and one kind of separator, because several ranks read the "
+            f"file, found {text[int(several[0])].as_py()[:60]!r}; convert the file with evener convert"
+        )
+        raise FormatError(msg, path=path, line=int(line[several[0]]))
 
 
 def _third(columns: list[Any]) -> str:
     """Return the first field of a third column that is not empty."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if len(columns) < 3:
         return ""
     row = pc.index(pc.not_equal(columns[2], ""), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
@@ -179,18 +159,10 @@ def _separator_of(first: str) -> str:
     return separator if all(map(str.strip, ends)) else ""
 
 
-def _no_columns(count: int) -> list[Any]:
-    import pyarrow as pa
-
-    return [pa.chunked_array([], pa.string())] * count
-
-
 def _columns(
     text: Any, fields: Any, count: int, separator: str, line: NDArray[np.intp], path: Path
 ) -> list[Any]:
     """Return the first columns of fields; the first line has `count` fields."""
-    import pyarrow.compute as pc
-
     counts = pc.list_value_length(fields).to_numpy()
     if count < 2:
         msg = f"expected tail and head with a separator between them, found {text[0].as_py()[:60]!r}"
@@ -211,8 +183,6 @@ def _columns(
 
 def _misfits(fields: Any) -> NDArray[np.bool_]:
     """Return whether each line lacks a head, or has fields that are not empty after those of the first."""
-    import pyarrow.compute as pc
-
     counts = pc.list_value_length(fields).to_numpy()
     wrong: NDArray[np.bool_] = counts < 2
     for row in np.flatnonzero(counts > counts[0]):
@@ -222,9 +192,6 @@ def _misfits(fields: Any) -> NDArray[np.bool_]:
 
 def _column(fields: Any, place: int) -> Any:
     """Return the field at a place of each line, or an empty field."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if (pc.list_value_length(fields).to_numpy() > place).all():
         return pc.list_element(fields, place)
     parts = []
@@ -236,13 +203,11 @@ def _column(fields: Any, place: int) -> Any:
     return pa.chunked_array(parts, pa.string())
 
 
-def _choose_fields(text: Any, line: NDArray[np.intp], path: Path) -> tuple[Any, str]:
-    """Return the fields of each line, and the separator if it is of one kind."""
-    import pyarrow.compute as pc
-
+def _choose_fields(text: Any, begin: str, line: NDArray[np.intp], path: Path) -> tuple[Any, str]:
+    """Return the fields of each line, and the separator if it is of one kind, given the first line."""
     quotes = bool(pc.any(pc.match_substring(text, '"')).as_py())
     split = _split_quoted if quotes else _split_plain
-    separator = _separator_of(text[0].as_py())
+    separator = _separator_of(begin)
     if not separator or not (quotes or pc.any(pc.match_substring_regex(text, _MIXED[separator])).as_py()):
         return split(text, separator, line, path), separator
     one_kind = split(text, separator, line, path)
@@ -260,16 +225,12 @@ def _choose_fields(text: Any, line: NDArray[np.intp], path: Path) -> tuple[Any, 
 
 
 def _is_regular(fields: Any) -> bool:
-    import pyarrow.compute as pc
-
     counts = pc.list_value_length(fields).to_numpy()
     return bool(counts[0] >= 2 and (counts == counts[0]).all())
 
 
 def _is_weighted(fields: Any) -> bool:
     """Return whether the third field of each line is a number."""
-    import pyarrow.compute as pc
-
     if len(fields[0]) < 3:
         return False
     third = _column(fields, 2)
@@ -277,15 +238,11 @@ def _is_weighted(fields: Any) -> bool:
 
 
 def _split_plain(text: Any, separator: str, line: NDArray[np.intp], path: Path) -> Any:  # noqa: ARG001
-    import pyarrow.compute as pc
-
     return pc.split_pattern_regex(text, _ONE_KIND.get(separator, _ANY))
 
 
 def _split_quoted(text: Any, separator: str, line: NDArray[np.intp], path: Path) -> Any:
     """Return the fields of lines with quotes. Only a quote at the start of a field begins a quoted field."""
-    import pyarrow as pa
-
     kind = pa.list_(pa.string())
     parts, done = [], 0
     for part in text.chunks:
@@ -313,9 +270,6 @@ def _quoted_fields(content: str, line: int, separator: str, path: Path) -> list[
 
 def is_header_row(columns: list[Any]) -> bool:
     """Return whether the first of several rows is a header row with column names."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     first, second = ([column[row].as_py() for column in columns] for row in (0, 1))
     if all(map(NUMBER.fullmatch, second[:2])) and not all(map(NUMBER.fullmatch, first[:2])):
         return True
@@ -327,11 +281,11 @@ def is_header_row(columns: list[Any]) -> bool:
     )
 
 
-def _read_lines(source: Source) -> tuple[Any, NDArray[np.intp], int, bool]:
-    """Return the lines with fields, their numbers, the number of the last line, and whether it was cut."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _read_lines(source: Source) -> tuple[tuple[Any, NDArray[np.intp], int, bool], int]:
+    """Return the lines with fields, their numbers, the number of lines, and whether the last one was cut.
 
+    The number of lines comes twice, for `parse_in_parts`.
+    """
     kept, numbers = [], [np.empty(0, np.intp)]
     with open_text(source, empty=True) as text:
         for chunk in text.chunks():
@@ -350,7 +304,8 @@ def _read_lines(source: Source) -> tuple[Any, NDArray[np.intp], int, bool]:
                 kept.append(pc.ascii_trim(lines.filter(is_row), " \r\n"))  # a tab may separate empty fields
                 numbers.append(text.line + 1 + np.flatnonzero(is_row.to_numpy(zero_copy_only=False)))
                 text.line += len(lines)
-        return pa.chunked_array(kept, pa.string()), np.concatenate(numbers), text.line, text.cut
+        rows = pa.chunked_array(kept, pa.string())
+        return (rows, np.concatenate(numbers), text.line, text.cut), text.line
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evener.errors import FormatError
-from evener.graph.formats.edges import Edges
 from evener.graph.formats.integer_weights import BigIntegers
+from evener.graph.formats.text_stream import line_of_row
+from evener.graph.share import EdgeIds
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -94,21 +96,11 @@ def mark_of(first: bytes) -> bytes:
     return b""
 
 
-def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges:
+def parse(text: Text, grammar: Grammar) -> EdgeIds:
     """Return the edges in the rest of a text.
 
-    Parameters
-    ----------
-    text : Text
-    grammar : Grammar
-    expected : int, optional
-        The number of edges, if the heading gives it. Default: an estimate from the first chunk.
-
-    Returns
-    -------
-    Edges
-        Ids are uint32 if all fit, else int64. Weights without point and exponent are int32, int64 or uint64
-        if one type holds all of them; other weights are float64.
+    Ids are uint32 if all fit, else int64. Weights without point and exponent are int32, int64 or uint64, if
+    one type holds all of them; other weights are float64.
 
     Raises
     ------
@@ -118,19 +110,20 @@ def parse(text: Text, grammar: Grammar, *, expected: int | None = None) -> Edges
     OutOfMemoryError
         If the edges need more memory than is available.
     """
-    rows = _Rows(text, grammar, expected)
+    begin, rows = text.line, _Rows(text, grammar)
     for chunk in text.chunks():
         rows.add(chunk)
-    return rows.edges()
+    edges = rows.edges()
+    edges.line_of = partial(line_of_row, text.source, comments=grammar.comments, after=begin, turn=text.turn)
+    return edges
 
 
 class _Rows:
     """The parsed edges, in arrays that grow in place."""
 
-    def __init__(self, text: Text, grammar: Grammar, expected: int | None) -> None:
+    def __init__(self, text: Text, grammar: Grammar) -> None:
         self._text = text
         self._grammar = grammar
-        self._expected = expected
         self._max_id = grammar.max_id if grammar.max_id is not None else _MAX_UINT32
         self._count = 0
         self._all_integers = True
@@ -156,28 +149,17 @@ class _Rows:
         edge_counts = np.empty_like(lines)
         faults = np.empty((len(lines), 2), dtype=np.int64)
         fractional = np.empty(len(lines), dtype=np.uint8)
-        weighted = self._grammar.weighted
+        grammar, weighted = self._grammar, self._grammar.weighted
         kept_text = np.empty((total if weighted else 0, kernel.KEPT_BYTES), dtype=np.uint8)
+        syntax = kernel.Syntax(
+            self._comments, np.uint8(ord(grammar.prefix or b"\0")), np.uint8(ord(grammar.mark or b"\0")),
+            grammar.fields, grammar.between, np.uint64(grammar.min_id), np.uint64(self._max_id),
+            np.uint64(_NO_DIGIT if grammar.zeros else 0),
+        )  # fmt: skip
         kernel.parse(
-            view,
-            bounds,
-            first,
-            self._src,
-            self._dst,
-            self._weights,
-            kept_text,
-            self._comments,
-            np.uint8(ord(self._grammar.prefix or b"\0")),
-            np.uint8(ord(self._grammar.mark or b"\0")),
-            self._grammar.fields,
-            self._grammar.between,
-            np.uint64(self._grammar.min_id),
-            np.uint64(self._max_id),
-            np.uint64(_NO_DIGIT if self._grammar.zeros else 0),
-            edge_counts,
-            faults,
+            view, bounds, first, self._src, self._dst, self._weights, kept_text, syntax, edge_counts, faults,
             fractional,
-        )
+        )  # fmt: skip
         if faults[:, 0].any():
             part = int(np.flatnonzero(faults[:, 0])[0])
             kind = int(faults[part, 0])
@@ -207,12 +189,14 @@ class _Rows:
         if is_edge and line.count(self._grammar.mark) + 1 < self._grammar.fields:
             self._raise_at_line(kernel.WRONG_FIELDS, chunk, chunk.start, 0, lines - 1)
 
-    def edges(self) -> Edges:
+    def edges(self) -> EdgeIds:
         """Return the parsed edges."""
         for array in self._arrays():
             array.resize(self._count, refcheck=False)
         weights = self._big_integers.as_integers(self._weights) if self._all_integers else self._weights
-        return Edges(self._src, self._dst, weights if self._grammar.weighted else None)
+        return EdgeIds(
+            self._src, self._dst, weights if self._grammar.weighted else None, self._text.source.path
+        )
 
     def _arrays(self) -> list[NDArray[Any]]:
         return [self._src, self._dst] + [self._weights] * self._grammar.weighted
@@ -221,12 +205,9 @@ class _Rows:
         needed = self._count + more
         if needed <= len(self._src):
             return
-        if len(self._src) == 0 and self._expected is None:
-            # Extrapolate from the first chunk, plus 2%.
-            estimate = int(more / max(self._text.share, 1e-9) * 1.02)
-        else:
-            estimate = needed + needed // 4 if self._count else self._expected or 0
-        rows = max(needed, estimate)
+        rows = needed + needed // 4
+        if len(self._src) == 0:  # extrapolate from the first chunk, plus 2%
+            rows = max(needed, int(more / max(self._text.share, 1e-9) * 1.02))
         each = sum(a.itemsize for a in self._arrays())
         memory.require((rows - len(self._src)) * each, what=f"the edges of {self._text.source.path}")
         for array in self._arrays():

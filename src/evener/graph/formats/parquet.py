@@ -42,18 +42,16 @@ _BATCH, _BUFFER = 1 << 17, 1 << 20
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a Parquet file."""
-    source.check()
     with open_parquet(source) as file:
         chosen = choose_columns(file.schema_arrow, options, source.path)
         _require(file, chosen, range(file.metadata.num_rows), source)
         table = file.read(columns=chosen).select(chosen)
         table.validate(full=True)  # checks that strings are UTF-8
-    return build_graph(edges_from_table(table, source.path), options, source.path)
+    return build_graph(edges_from_table(table, source.path), options)
 
 
 def read_heading(source: Source, /) -> Heading | None:
     """Return the sizes in the metadata, or None if another program wrote the file."""
-    source.check()
     with open_parquet(source) as file:
         schema, rows = file.schema_arrow, file.metadata.num_rows
     stated = read_metadata(schema)
@@ -101,14 +99,13 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
     """Return the edges in this rank's rows of a Parquet file."""
 
     def own_rows() -> tuple[EdgeIds, dict[str, Any]]:
-        source.check()
         with source.translate_errors("Parquet data"), open_parquet(source, buffer_bytes=_BUFFER) as file:
             chosen = choose_columns(file.schema_arrow, options, source.path)
             rows = file.metadata.num_rows
             own = range(rows * world.rank // world.size, rows * (world.rank + 1) // world.size)
             _require(file, chosen, own, source)
             empty = next(_tables(file, chosen, range(0))).replace_schema_metadata(None)
-            named = edges_from_table(empty, source.path).ids is not None
+            named = edges_from_table(empty, source.path).names is not None
             read_rows = _named_edges if named else _edge_ids
             return read_rows(source, file, chosen, own), read_metadata(file.schema_arrow)
 
@@ -118,8 +115,8 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
         options.refuse_n(source.path, "a list of ids")
     if world.rank == 0 and isolated and edges.names is None:
         edges.vertices = parse_isolated_ids(isolated, source.path)
-    edges.n = options.n if options.n is not None else None if isolated else metadata.get("n")
-    return options.share_of(edges, stated=metadata.get("directed"))
+    edges.n, edges.directed = None if isolated else metadata.get("n"), metadata.get("directed")
+    return options.share_of(edges)
 
 
 def _tables(file: Any, chosen: list[str], rows: range) -> Iterator[Any]:
@@ -152,8 +149,7 @@ def _named_edges(source: Source, file: Any, chosen: list[str], rows: range) -> E
     table.validate(full=True)
     if rows.start:
         table = table.replace_schema_metadata(None)
-    edges = edges_from_table(table, source.path, first_row=rows.start)
-    return EdgeIds(edges.src, edges.dst, edges.weights, names=edges.ids, path=source.path)
+    return edges_from_table(table, source.path, first_row=rows.start)
 
 
 def _edge_ids(source: Source, file: Any, chosen: list[str], rows: range) -> EdgeIds:
@@ -173,7 +169,7 @@ def _edge_ids(source: Source, file: Any, chosen: list[str], rows: range) -> Edge
             weights = np.empty(len(rows), edges.weights.dtype) if weights is None else weights
             weights[done:stop] = edges.weights
         done = stop
-    return EdgeIds(ends[0], ends[1], weights, path=source.path)
+    return EdgeIds(ends[0], ends[1], weights, source.path)
 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # noqa: ARG001 - never compressed
@@ -193,4 +189,5 @@ FORMAT = Format(
     compressed=False,
     read_share=read_share,
     read_heading=read_heading,
+    has_columns=True,
 )

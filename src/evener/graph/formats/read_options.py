@@ -37,7 +37,8 @@ class ReadOptions:
             msg = f"n = {self.n} requires the integer ids 0..n-1, but the file has {found}; remove n"
             raise ArgumentError(f"{path}: {msg}")
 
-    def share_of(self, edges: EdgeIds, *, stated: bool | None) -> EdgeShare:
+    def share_of(self, edges: EdgeIds) -> EdgeShare:
         """Return a rank's edges for a graph of the direction that the caller or the file states."""
-        directed = self.is_directed(stated=stated)
+        directed = self.is_directed(stated=edges.directed)
+        edges.n = edges.n if self.n is None else self.n
         return EdgeShare(edges, directed, not directed, self.self_loops, self.duplicates)

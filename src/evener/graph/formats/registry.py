@@ -11,11 +11,13 @@ import pkgutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evener.graph.formats.file import Source
     from evener.graph.formats.heading import Heading
     from evener.graph.formats.read_options import ReadOptions
@@ -32,36 +34,6 @@ _OTHER_LIBRARIES = dict.fromkeys(
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
 
-class Reader(Protocol):
-    """Function that reads a graph from a file."""
-
-    def __call__(self, source: Source, options: ReadOptions, /) -> Graph: ...
-
-
-class HeadingReader(Protocol):
-    """Function that reads the sizes of a graph from the heading of a file; None if it does not state them."""
-
-    def __call__(self, source: Source, /) -> Heading | None: ...
-
-
-class ShareReader(Protocol):
-    """Function that reads the edges of one of several ranks; a collective operation."""
-
-    def __call__(self, source: Source, options: ReadOptions, world: World, /) -> EdgeShare: ...
-
-
-class SiblingFiles(Protocol):
-    """Function that returns all files of a graph if its format writes several."""
-
-    def __call__(self, target: Path, compression: str | None, /) -> tuple[Path, ...]: ...
-
-
-class Writer(Protocol):
-    """Function that writes a graph to `target` atomically."""
-
-    def __call__(self, graph: Graph, target: Path, compression: str | None, /) -> None: ...
-
-
 @dataclass(frozen=True)
 class Format:
     """One file format.
@@ -73,7 +45,7 @@ class Format:
     suffixes : tuple of str
         File name suffixes of the format; the first is the usual suffix.
     read, write : callable
-        Functions that read and write a file.
+        Functions that read a graph from a file, and write it to a file atomically.
     stores_ids : bool
         True if a file can store any ids. If not, the ids are consecutive from `first_id`.
     compressed : bool
@@ -85,25 +57,33 @@ class Format:
     stores_isolated : bool
         True if a file lists or counts vertices without edges.
     read_share : callable, optional
-        Function that reads the part of one rank. Without it, several ranks cannot read a file together.
+        Function that reads the part of one rank, a collective operation. Without it, several ranks cannot
+        read a file together.
     first_id : int, default 0
         The id of the first vertex in a file that stores no ids.
     read_heading : callable, optional
-        Function that reads the sizes of a graph from the heading of a file, without the edges.
+        Function that reads the sizes of a graph from the heading of a file, without the edges. It returns
+        None if the heading does not state them.
+    has_columns : bool
+        True if `columns` chooses among the columns of a file.
+    is_one_file : bool
+        False if a graph may be a folder or several files, which the format checks itself.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    read: Reader
-    write: Writer
+    read: Callable[[Source, ReadOptions], Graph]
+    write: Callable[[Graph, Path, str | None], None]
     stores_ids: bool = True
     compressed: bool = True
-    sibling_files: SiblingFiles | None = None
+    sibling_files: Callable[[Path, str | None], tuple[Path, ...]] | None = None
     stores_direction: bool = True
     stores_isolated: bool = True
-    read_share: ShareReader | None = None
+    read_share: Callable[[Source, ReadOptions, World], EdgeShare] | None = None
     first_id: int = 0
-    read_heading: HeadingReader | None = None
+    read_heading: Callable[[Source], Heading | None] | None = None
+    has_columns: bool = False
+    is_one_file: bool = True
 
     def keeps_ids_of(self, graph: Graph) -> bool:
         """Return whether a file keeps the ids of a graph that has ids of its own."""

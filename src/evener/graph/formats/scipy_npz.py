@@ -18,11 +18,11 @@ import numpy as np
 from numpy.lib import format as npy
 
 from evener.errors import EvenerError, FormatError, first_clause
-from evener.graph.formats.edgelist import refuse_columns
-from evener.graph.formats.edges import Edges, build_graph
+from evener.graph.formats.edges import build_graph
 from evener.graph.formats.npy import Header, read_header
 from evener.graph.formats.registry import Format
 from evener.graph.formats.rows import apply_options, graph_from_rows, sum_parallel_edges
+from evener.graph.share import EdgeIds
 from evener.system import memory
 from evener.system.files import atomic_write
 
@@ -62,8 +62,6 @@ _DAMAGED = (NotImplementedError, RuntimeError, ValueError, OverflowError, struct
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
     """Return the graph of a CSR, CSC or COO matrix; a boolean matrix gives no weights."""
-    refuse_columns(options, "a sparse matrix")
-    source.check()
     path = source.path
     layout, arrays = _read_arrays(source)
     shape = arrays["shape"]
@@ -77,7 +75,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
         offsets, targets = arrays["indptr"].astype(np.uint64), arrays["indices"].astype(np.uint32)
         graph = graph_from_rows(offsets, targets, weights, directed=True, options=kept, path=path)
     else:
-        graph = build_graph(_edges_of(layout, arrays, weights, n, path), kept, path)
+        graph = build_graph(_edges_of(layout, arrays, weights, n, path), kept)
     if _PARALLEL not in arrays:
         graph = sum_parallel_edges(graph)
     return apply_options(graph, options, path)
@@ -85,16 +83,17 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
 
 def _edges_of(
     layout: str, arrays: dict[str, NDArray[Any]], weights: NDArray[Any] | None, n: int, path: Path
-) -> Edges:
+) -> EdgeIds:
     """Return the entries of a CSC or COO matrix as edges."""
     if layout == "csc":
         _check_rows(arrays, n, path)
-        return Edges(arrays["indices"], np.repeat(np.arange(n), np.diff(arrays["indptr"])), weights, n=n)
+        columns = np.repeat(np.arange(n), np.diff(arrays["indptr"]))
+        return EdgeIds(arrays["indices"], columns, weights, path, n=n)
     rows, columns = arrays["row"], arrays["col"]
     if not len(rows) == len(columns) == len(arrays["data"]):
         found = f"{len(rows)}, {len(columns)} and {len(arrays['data'])}"
         raise FormatError(f"expected row, col and data of one length, found {found}", path=path)
-    return Edges(rows, columns, weights, n=n)
+    return EdgeIds(rows, columns, weights, path, n=n)
 
 
 def _check_rows(arrays: dict[str, NDArray[Any]], n: int, path: Path) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from evener.errors import ArgumentError, EvenerError, FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edges import Edges
 from evener.graph.formats.file import Source
-from evener.graph.formats.row_lines import line_of_row
 from evener.graph.formats.text_stream import MAX_LINE_BYTES, open_text
+from evener.graph.share import EdgeIds
 from evener.system.agreement import on_all_ranks
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TextPart",
-    "count_lines",
     "parse_in_parts",
     "parse_part",
     "part_of",
@@ -40,21 +38,9 @@ _BLOCK = 1 << 16
 
 
 class TextPart(NamedTuple):
-    """The edges in a rank's part of a text, and its lines.
+    """The edges in a rank's part of a text, the lines of the file, and whether the last lacks its newline."""
 
-    Attributes
-    ----------
-    edges : Edges
-    line_of : callable
-        Returns the line number in the file of an edge of the part, from its row.
-    last_line : int
-        Number of the last line of the file.
-    cut : bool
-        Whether the last line of the file has no newline.
-    """
-
-    edges: Edges
-    line_of: Callable[[int], int]
+    edges: EdgeIds
     last_line: int
     cut: bool
 
@@ -74,6 +60,8 @@ def part_of(world: World, source: Source, *, offset: int = 0) -> Source:
 
     This is a collective operation; all ranks must call it.
     """
+    if world.size == 1:
+        return replace(source, start=offset)
     size = world.allgather(on_all_ranks(world, lambda: _size(source)))[0]  # the file may grow meanwhile
     bounds = [offset + (size - offset) * rank // world.size for rank in range(world.size + 1)]
     start = on_all_ranks(world, lambda: _line_start(source, bounds[world.rank], offset, size))
@@ -118,24 +106,19 @@ def parse_part(
         return _parse_turns(world, source, grammar, line)
     part = part_of(world, source, offset=offset)
 
-    def parse() -> tuple[tuple[Edges, int, bool], int]:
+    def parse() -> tuple[tuple[EdgeIds, int, bool], int]:
         if not part.size:
-            nothing = Edges(np.empty(0, np.uint32), np.empty(0, np.uint32))
-            nothing.weights = np.empty(0, np.int32) if grammar.weighted else None
-            return (nothing, 0, False), 0
+            return (EdgeIds.empty(part.path, np.int32 if grammar.weighted else None), 0, False), 0
         with open_text(part, empty=True) as text:
             edges = lines.parse(text, grammar)
             return (edges, text.line, text.cut), text.line
 
     edges, count, cut = parse_in_parts(world, parse, line=line)
     counts = [line, *world.allgather(count)]
-    cut = any(world.allgather(cut))
     before = int(sum(counts[: world.rank + 1]))
-
-    def line_of(row: int) -> int:
-        return before + line_of_row(part, row, comments=grammar.comments)
-
-    return TextPart(edges, line_of, sum(counts), cut)
+    if (line_of := edges.line_of) is not None:
+        edges.line_of = lambda row: before + line_of(row)
+    return TextPart(edges, sum(counts), any(world.allgather(cut)))
 
 
 def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int) -> TextPart:
@@ -144,16 +127,13 @@ def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int
     try:
         with open_text(source, turn=(world.rank, world.size)) as text:
             text.skip_lines(line)
-            edges = lines.parse(text, grammar)
-            last, cut = text.line, text.cut
+            found = TextPart(lines.parse(text, grammar), text.line, text.cut)
     except EvenerError as own:
         error = own
     errors = [own for own in world.allgather(error) if own is not None]
     if errors:
         raise min(errors, key=lambda own: getattr(own, "line", None) or math.inf)
-    turn = world.rank, world.size
-    line_of = partial(line_of_row, source, comments=grammar.comments, after=line, turn=turn)
-    return TextPart(edges, line_of, last, cut)
+    return found
 
 
 def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: int = 0) -> T:
@@ -186,12 +166,6 @@ def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: in
             raise found
         line += lines_of_rank
     return value
-
-
-def count_lines(part: Source) -> int:
-    """Return the number of lines in a part of a file."""
-    with open_text(part, empty=True) as text:
-        return sum(chunk.bytes.count(b"\n", chunk.start, chunk.stop) for chunk in text.chunks())
 
 
 def to_common_dtype(world: World, weights: NDArray[Any] | None) -> NDArray[Any] | None:

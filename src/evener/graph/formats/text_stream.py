@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source, Stream
 
-__all__ = ["Chunk", "Text", "open_text", "refuse_binary"]
+__all__ = ["Chunk", "Text", "line_of_row", "open_text", "refuse_binary"]
 
 # Bytes per part of a chunk; a thread parses one part at a time.
 PART_BYTES = 1 << 20
 
 # Bytes per read, and per read of a small part of a file.
 CHUNK_BYTES, MIN_CHUNK_BYTES = 1 << 25, 1 << 22
+
+# Bytes per read of a heading.
+HEADING_BYTES = 1 << 20
 
 # Lines of comments to look at one by one; a heading is shorter.
 FIRST_LINES = 1000
@@ -99,21 +102,24 @@ class Text:
         Thread that reads ahead.
     turn : (int, int)
         Rank and number of ranks: `chunks` yields the chunks of this rank, which takes turns with the others.
+    most : int
+        Largest bytes per read.
     """
 
     def __init__(
-        self, source: Source, stream: Stream, reader: ThreadPoolExecutor, *, turn: tuple[int, int] = (0, 1)
+        self, source: Source, stream: Stream, reader: ThreadPoolExecutor, turn: tuple[int, int], most: int
     ) -> None:
         self.source = source
-        self._turn = turn
+        self.turn = turn
         self.line = 0  # Lines before the current position.
         self.offset = source.start  # Bytes before the current line, while lines are skipped one by one.
         self.share = 0.0  # Fraction of the chunks of this rank so far.
         self.cut = False  # Whether the last line has no newline.
         self._stream = stream
         self._reader = reader
-        compressed = source.compression is not None
-        room = CHUNK_BYTES if compressed else min(CHUNK_BYTES, source.size + 1)
+        room = min(CHUNK_BYTES, most)
+        if source.compression is None:
+            room = min(room, source.size + 1)
         if source.stop is not None or turn[1] > 1:  # several ranks may share a memory
             room = min(room, max(MIN_CHUNK_BYTES, source.size >> 4))
         self._spare = bytearray(MAX_LINE_BYTES + room + 1)
@@ -200,7 +206,7 @@ class Text:
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rest of the text in chunks; the caller adds the lines of each chunk to `line`."""
-        rank, ranks = self._turn
+        rank, ranks = self.turn
         number = 0
         while self._chunk.stop:
             text, start, stop = self._chunk
@@ -274,8 +280,10 @@ def refuse_binary(head: bytes, path: Path) -> None:
 
 
 @contextmanager
-def open_text(source: Source, *, empty: bool = False, turn: tuple[int, int] = (0, 1)) -> Iterator[Text]:
-    """Open a file as text; `turn` is as for `Text`.
+def open_text(
+    source: Source, *, empty: bool = False, turn: tuple[int, int] = (0, 1), most: int = CHUNK_BYTES
+) -> Iterator[Text]:
+    """Open a file as text; `turn` and `most` are as for `Text`.
 
     Raises
     ------
@@ -285,10 +293,45 @@ def open_text(source: Source, *, empty: bool = False, turn: tuple[int, int] = (0
     with source.stream() as stream:
         reader = ThreadPoolExecutor(1, "evener-read")
         try:
-            text = Text(source, stream, reader, turn=turn)
+            text = Text(source, stream, reader, turn, most)
             if not empty and text.peek() is None:
                 raise FormatError("expected a graph, but the file is empty", path=source.path)
             yield text
         finally:
             # The thread must finish before the stream is closed.
             reader.shutdown(wait=True, cancel_futures=True)
+
+
+def line_of_row(
+    source: Source, row: int, *, comments: bytes = b"", after: int = 0, turn: tuple[int, int] = (0, 1)
+) -> int:
+    """Return the line number of a row from 1, for messages: readers keep no line numbers of rows.
+
+    Parameters
+    ----------
+    source : Source
+    row : int
+        The number of the row, from 0, among the lines that are not empty and no comments.
+    comments : bytes
+        The bytes that begin a comment.
+    after : int
+        Lines before the first row.
+    turn : (int, int)
+        As for `Text`: only the rows of this rank count.
+    """
+    import pyarrow.compute as pc
+
+    with open_text(source, empty=True, turn=turn) as text:
+        text.skip_lines(after)
+        for chunk in text.chunks():
+            for lines in chunk.arrow_lines():
+                content = pc.ascii_trim_whitespace(lines)
+                is_row = pc.not_equal(content, "")
+                for mark in comments:
+                    is_row = pc.and_not(is_row, pc.starts_with(content, chr(mark)))
+                rows = np.flatnonzero(is_row.to_numpy(zero_copy_only=False))
+                if row < len(rows):
+                    return text.line + 1 + int(rows[row])
+                row -= len(rows)
+                text.line += len(lines)
+        return text.line

@@ -7,164 +7,50 @@ of threads. Each pass of the build computes the edges again instead of storing t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.generators import recipes
-from evener.graph.generators.recipes import DEFAULT_SEED, EDGE_FACTOR
 from evener.graph.generators.sources import ReversedEdges
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
-
     from evener.graph.generators.recipes import Recipe
 
 __all__ = ["from_spec", "grid", "is_spec", "kronecker", "recipe_of", "rmat", "uniform"]
 
-# ---- graphs -----------------------------------------------------------------------------------------
+P = ParamSpec("P")
+
+# The models, and the options that follow the size in a specification.
+_RECIPES: dict[str, Callable[..., Recipe]] = {
+    "rmat": recipes.rmat,
+    "uniform": recipes.uniform,
+    "grid": recipes.grid,
+    "kronecker": recipes.kronecker,
+}
+_OPTIONS = {
+    "rmat": ("edge_factor", "seed", "directed", "weights", "stored"),
+    "uniform": ("edge_factor", "seed", "directed", "weights", "stored"),
+    "grid": ("seed", "weights"),
+    "kronecker": ("power", "edges", "seed", "directed", "weights"),
+}
 
 
-def rmat(
-    scale: int,
-    *,
-    edge_factor: int = EDGE_FACTOR,
-    seed: int = DEFAULT_SEED,
-    directed: bool = False,
-    weights: str | None = None,
-    stored: str = "out",
-    permute: bool = True,
-) -> Graph:
-    """Return a random R-MAT graph with the parameters of Graph500 (0.57, 0.19, 0.19, 0.05).
+def _returning_graph(function: Callable[P, Recipe]) -> Callable[P, Graph]:
+    """Return the function that builds the graph of a recipe.
 
-    Parameters
-    ----------
-    scale : int
-        The graph has ``2**scale`` vertices, with or without edges.
-    edge_factor : int, default 16
-        Number of drawn edges per vertex.
-    seed : int, default 1
-        An integer from 0 to 2**64 - 1. The graph does not depend on the number of threads.
-    directed : bool, default False
-        An undirected graph, as in Graph500, has no self-loops and no duplicates. A directed graph keeps all
-        drawn edges.
-    weights : str, optional
-        ``"1..255"`` draws integers uniformly from that range, and ``"int"`` from 1 to 255, as in GAP.
-        ``"real"`` draws float32 uniformly from (0, 1]. The lightest of duplicate edges stays.
-    stored : {"out", "in"}
-        The edges of a directed graph to build first. The first access builds the other direction. PageRank
-        reads in-edges only; see `Graph.from_in_edges`.
-    permute : bool, default True
-        Permute the vertex numbers at random. Without the permutation, low numbers have high degrees.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    OutOfMemoryError
-        If the graph does not fit the available memory, before it allocates.
-
-    References
-    ----------
-    Chakrabarti, Zhan, Faloutsos: R-MAT: A recursive model for graph mining. SDM 2004.
-
-    Examples
-    --------
-    >>> import evener as ev
-    >>> g = ev.read("rmat:10,seed=7")
-    >>> g.n, g.directed
-    (1024, False)
+    It raises `OutOfMemoryError` if the graph does not fit the available memory, before it allocates.
     """
-    return _build_graph(
-        recipes.rmat(
-            scale, edge_factor, seed, directed=directed, weights=weights, stored=stored, permute=permute
-        )
-    )
 
+    @wraps(function)
+    def build(*args: P.args, **kwargs: P.kwargs) -> Graph:
+        return _build_graph(function(*args, **kwargs))
 
-def uniform(
-    scale: int,
-    *,
-    edge_factor: int = EDGE_FACTOR,
-    seed: int = DEFAULT_SEED,
-    directed: bool = False,
-    weights: str | None = None,
-    stored: str = "out",
-) -> Graph:
-    """Return a graph with uniformly drawn tails and heads among ``2**scale`` vertices; see `rmat`."""
-    return _build_graph(
-        recipes.uniform(scale, edge_factor, seed, directed=directed, weights=weights, stored=stored)
-    )
-
-
-def grid(rows: int, columns: int, *, seed: int = DEFAULT_SEED, weights: str | None = None) -> Graph:
-    """Return a lattice: vertex ``r * columns + c`` has edges to its neighbours in row `r` and column `c`.
-
-    Parameters
-    ----------
-    rows, columns : int
-        At least 1 each.
-    seed, weights
-        As for `rmat`. The seed affects the weights only.
-
-    Returns
-    -------
-    Graph
-        An undirected graph.
-    """
-    return _build_graph(recipes.grid(rows, columns, seed=seed, weights=weights))
-
-
-def kronecker(
-    base: ArrayLike,
-    power: int,
-    *,
-    edges: int | None = None,
-    seed: int = DEFAULT_SEED,
-    directed: bool | None = None,
-    weights: str | None = None,
-) -> Graph:
-    """Return the Kronecker power of a base matrix, or a graph of edges drawn from it.
-
-    Parameters
-    ----------
-    base : array_like, shape (v, v)
-        A non-negative matrix with ``e`` non-zero entries. The exact power has ``v**power`` vertices and
-        ``e**power`` edges. Entries other than 0 and 1 give a weighted graph: the weight of an edge is the
-        product of its entries.
-    power : int
-        Number of factors in the Kronecker product.
-    edges : int, optional
-        Draw this number of edges instead. Each level chooses an entry with a probability proportional to
-        its value; R-MAT uses a 2 x 2 matrix. The matrix then has at most 1024 non-zero entries.
-    seed, weights
-        As for `rmat`.
-    directed : bool, optional
-        By default, the exact power is undirected if the matrix is symmetric. Drawn edges are as in `rmat`.
-
-    Returns
-    -------
-    Graph
-
-    References
-    ----------
-    Leskovec et al.: Kronecker graphs: an approach to modeling networks. JMLR 11 (2010).
-
-    Examples
-    --------
-    >>> from evener.graph.generators.models import kronecker
-    >>> g = kronecker([[1, 1], [1, 0]], 3)
-    >>> g.n, g.m, g.directed
-    (8, 27, False)
-    """
-    return _build_graph(
-        recipes.kronecker(base, power, edges=edges, seed=seed, directed=directed, weights=weights)
-    )
+    return build
 
 
 def _build_graph(recipe: Recipe) -> Graph:
@@ -176,20 +62,8 @@ def _build_graph(recipe: Recipe) -> Graph:
     return Graph(*rows[:2], weights=rows.weights, directed=recipe.directed, validate=False)
 
 
-# ---- specifications ---------------------------------------------------------------------------------
-
-_OPTIONS: dict[str, tuple[str, ...]] = {
-    "rmat": ("edge_factor", "seed", "directed", "weights", "stored"),
-    "uniform": ("edge_factor", "seed", "directed", "weights", "stored"),
-    "grid": ("seed", "weights"),
-    "kronecker": ("power", "edges", "seed", "directed", "weights"),
-}
-_RECIPES: dict[str, Callable[..., Recipe]] = {
-    "rmat": recipes.rmat,
-    "uniform": recipes.uniform,
-    "grid": recipes.grid,
-    "kronecker": recipes.kronecker,
-}
+rmat, uniform = _returning_graph(recipes.rmat), _returning_graph(recipes.uniform)
+grid, kronecker = _returning_graph(recipes.grid), _returning_graph(recipes.kronecker)
 
 
 def is_spec(text: str) -> bool:
@@ -204,7 +78,7 @@ def from_spec(spec: str) -> Graph:
     ----------
     spec : str
         ``rmat:SCALE``, ``uniform:SCALE``, ``grid:ROWSxCOLUMNS`` or ``kronecker:ROW/ROW/...,power=K``. A row
-        is a string of digits, or numbers with colons between them. Options of the functions in this module
+        is a string of digits, or numbers with colons between them. Options of the functions of `recipes`
         follow after commas: ``edge_factor=8``, ``seed=3``, ``weights=1..255``, ``directed``, ``stored=in``.
 
     Raises

@@ -12,10 +12,15 @@ exponent.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from numba import njit, prange
 
 from evener.kernels.cpu.jit import CACHE, inline_step, parallel, serial
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "EMPTY",
@@ -29,10 +34,32 @@ __all__ = [
     "TOO_LARGE",
     "TOO_SMALL",
     "WRONG_FIELDS",
+    "Syntax",
     "count_lines",
     "parse",
     "skip_ignored",
 ]
+
+
+class Syntax(NamedTuple):
+    """The syntax of the lines.
+
+    `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
+    of each edge, or 0. `mark` is the byte that separates fields, also empty ones, or 0 for blanks and commas.
+    `fields` is the number of fields per line; with a mark, it is the largest number, without empty fields at
+    the end. `between` is the number of fields between the head and the weight. `min_id` and `max_id` bound
+    the ids. No id of several digits may begin with the digit `unfit`; 10 permits all.
+    """
+
+    comments: NDArray[np.uint8]
+    prefix: np.uint8
+    mark: np.uint8
+    fields: int
+    between: int
+    min_id: np.uint64
+    max_id: np.uint64
+    unfit: np.uint64
+
 
 # Errors of a line.
 NEGATIVE, NOT_INTEGER, TOO_SMALL, TOO_LARGE, NOT_NUMBER, WRONG_FIELDS, NO_PREFIX = 1, 2, 3, 4, 5, 6, 7
@@ -198,11 +225,9 @@ def _read_weight(text, at, row, base, weights, kept_text):
 
 
 @inline_step
-def _parse_lines(
-    text, at, stop, row, base, src, dst, weights, kept_text, comments, prefix, mark, fields, between, min_id,
-    max_id, unfit,
-):  # fmt: skip
+def _parse_lines(text, at, stop, row, base, src, dst, weights, kept_text, syntax):
     """Parse a part; return its edges, an error kind or 0, its line, and whether a weight has a fraction."""
+    comments, prefix, mark, fields, between, min_id, max_id, unfit = syntax
     begin = row
     line = 0
     fractional = False
@@ -294,41 +319,16 @@ def count_lines(text, bounds, lines):
 
 
 @parallel
-def parse(
-    text,
-    bounds,
-    first,
-    src,
-    dst,
-    weights,
-    kept_text,
-    comments,
-    prefix,
-    mark,
-    fields,
-    between,
-    min_id,
-    max_id,
-    unfit,
-    edge_counts,
-    faults,
-    fractional,
-):
+def parse(text, bounds, first, src, dst, weights, kept_text, syntax, edge_counts, faults, fractional):
     """Parse all parts; the edges of a part go to `src`, `dst` and `weights` from row ``first[part]`` on.
 
-    `comments` uint8[256] marks the bytes that begin a comment line. `prefix` is the byte that begins the line
-    of each edge, or 0. `mark` is the byte that separates fields, also empty ones, or 0 for blanks and commas.
-    `fields` is the number of fields per line; with a mark, it is the largest number, without empty fields at
-    the end. `between` is the number of fields between the head and the weight. `min_id` and `max_id` (uint64)
-    bound the ids. No id of several digits may begin with the digit `unfit` (uint64); 10 permits all. If
-    `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight becomes NaN
-    and its text goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
+    If `weights` is empty, the kernel skips a third field. If the fast path is not exact, the weight becomes
+    NaN and its text goes to `kept_text` uint8[lines, KEPT_BYTES], or the bounds of a longer text.
     """
     for part in prange(len(first)):
         edges, fault, line, point = _parse_lines(
-            text, bounds[part], bounds[part + 1], first[part], first[0], src, dst, weights, kept_text,
-            comments, prefix, mark, fields, between, min_id, max_id, unfit,
-        )  # fmt: skip
+            text, bounds[part], bounds[part + 1], first[part], first[0], src, dst, weights, kept_text, syntax
+        )
         edge_counts[part] = edges
         faults[part, 0] = fault
         faults[part, 1] = line

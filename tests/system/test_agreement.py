@@ -119,7 +119,7 @@ def operations(s):
         "verify": (ev.verify, {"result": s.result}),
         "show_ranks": (show_ranks, {"world": s.placed.world, "as_json": False}),
         "Engine.__init__": (ev.Engine, {"partitioned": s.placed, "algorithm": "own"}),
-        "Result._gather_array": (ev.Result._gather_array, {"self": s.result, "name": "distance"}),
+        "RunRecord._gather_array": (ev.Result._gather_array, {"self": s.result, "name": "distance"}),
         "Result.gather": (ev.Result.gather, {"self": s.result}),
         "Result.top": (ev.Result.top, {"self": s.result}),
         "Result.write": (ev.Result.write, {"self": s.result, "path": "nowhere/a.csv"}),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
 from evener.graph.views import html_table, id_column
+from evener.results.path import path_to
+from evener.results.record import RunRecord
 from evener.system.agreement import collective
 from evener.system.html import escape
 
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from evener.results.result import Result
 
 __all__ = ["ResultViews"]
 
@@ -21,7 +22,7 @@ __all__ = ["ResultViews"]
 _SHOWN = 10
 
 
-class ResultViews:
+class ResultViews(RunRecord):
     """The methods of a `Result` that show its arrays."""
 
     def to_arrow(self) -> pa.Table:
@@ -33,11 +34,10 @@ class ResultViews:
         """
         import pyarrow as pa
 
-        result = cast("Result", self)
-        graph = result.graph
-        columns = {"vertex": id_column(graph, result.ids)}
-        for name, values in result.items():
-            vertices = result.columns[name].names_vertices
+        graph = self.graph
+        columns = {"vertex": id_column(graph, self.ids)}
+        for name, values in self.items():
+            vertices = self.columns[name].names_vertices
             columns[name] = id_column(graph, values) if vertices else pa.array(values)
         return pa.table(columns)
 
@@ -65,13 +65,10 @@ class ResultViews:
         for name, column in zip(table.column_names, table.columns, strict=True):
             nullable = {pa.int64(): pd.Int64Dtype()} if column.null_count else {}
             frame[name] = column.to_pandas(types_mapper=nullable.get)
-        result = cast("Result", self)
-        if result.graph.has_object_ids:
+        if self.graph.has_object_ids:
             for name in table.column_names:
-                if name == "vertex" or result.columns[name].names_vertices:
-                    frame[name] = pd.Series(
-                        list(result.ids if name == "vertex" else result[name]), dtype=object
-                    )
+                if name == "vertex" or self.columns[name].names_vertices:
+                    frame[name] = pd.Series(list(self.ids if name == "vertex" else self[name]), dtype=object)
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -99,17 +96,14 @@ class ResultViews:
         >>> ev.bfs(g, source=1).path(7)
         [1, 2, 5, 7]
         """
-        from evener.results.path import path_to
-
-        result = cast("Result", self)
-        if "parent" not in result:
-            msg = f"path: expected the result of a search, found a result of {result.algorithm}"
+        if "parent" not in self:
+            msg = f"path: expected the result of a search, found a result of {self.algorithm}"
             raise ArgumentError(msg)
-        return path_to(result, vertex)
+        return path_to(self, vertex)
 
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names of the arrays, which notebooks offer after ``result["``."""
-        return list(cast("Result", self))
+        return list(self)
 
     def _repr_html_(self) -> str:
         """Return a line about the run and the first rows of its table, for notebooks."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from evener.engine.exchange.encoding import Encoding, Packet
+from evener.engine.exchange.packet import Packet
 from evener.engine.exchange.transport import connect
 from evener.engine.executor import run_all
 from evener.errors import ArgumentError
@@ -51,7 +51,7 @@ def send(sender: Element, receiver: Element, source: NDArray[Any], target: NDArr
     """
     sending, receiving = connect(sender, receiver)
     receiving.expect({"values": target})
-    sending.send(Packet(Encoding.DENSE, len(source), source.nbytes, {"values": source}))
+    sending.send(Packet({"values": source}, source.nbytes))
     return receiving
 
 

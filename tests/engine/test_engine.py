@@ -16,7 +16,7 @@ from evener.elements import CpuElement, usable_cores
 from evener.elements.cuda.source import declaration
 from evener.engine import executor
 from evener.engine.engine import MIN_PARALLEL_WORK, Engine, PartitionedArray
-from evener.engine.exchange import exchange as exchanging
+from evener.engine.exchange.forms import PulledValues
 from evener.engine.timeline import Progress
 from evener.kernels.vertex import NO_VERTEX
 
@@ -342,15 +342,14 @@ def test_bytes_of_exchanges_at_the_same_time_are_all_counted(graph, monkeypatch)
     everyone = threading.Barrier(4)
     first = set()
 
-    def slowly(_route, inbox, *_, as_bits):
-        assert not as_bits
-        if inbox.element.name not in first:
-            first.add(inbox.element.name)
+    def slowly(_, link, __):
+        if link.inbox.element.name not in first:
+            first.add(link.inbox.element.name)
             everyone.wait(60)
         time.sleep(0.002)
         return 1
 
-    monkeypatch.setattr(exchanging, "unpack_pull", slowly)
+    monkeypatch.setattr(PulledValues, "unpack", slowly)
     engine.superstep("pull")
     engine.pull(engine.array("float32", 0))
     assert len(engine.routes) == 12
@@ -597,7 +596,7 @@ def test_an_error_in_an_exchange_is_raised(graph, monkeypatch):
     engine.superstep("pull")
     array = engine.array("float32", 0)
     with monkeypatch.context() as patch:
-        patch.setattr(exchanging, "unpack_pull", lambda *_, **__: 1 // 0)
+        patch.setattr(PulledValues, "unpack", lambda *_: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             engine.pull(array)
     engine.pull(engine.array("float32", 0))

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from evener.engine.array import PartitionedArray
-from evener.engine.checks import check_compute, check_progress, check_push
+from evener.engine.checks import check_compute, check_exchanged, check_progress, check_push
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
@@ -216,7 +216,7 @@ class Engine(Workspace):
         """
         check_compute(kernel, reduce)
         for exchanged in [one for one in (pull_before, publish) if one is not None]:
-            self._check_exchanged(exchanged)
+            check_exchanged(exchanged, None, self._values, self._words)
         if pull_before is not None and publish is not None and pull_before.overlaps(publish):
             self.pull(pull_before)  # on all elements, before one of them changes the array
             pull_before = None
@@ -260,7 +260,7 @@ class Engine(Workspace):
             For another operation, "set" without `changed`, or a bitmap with another operation than "or". For
             an array without a value for each owned vertex and each mirror.
         """
-        self._check_exchanged(array, changed)
+        check_exchanged(array, changed, self._values, self._words)
         check_push(array, op, changed)
         if self.has_mirrors:
             self._run_both(*self._exchange.push(array, op, changed), work_estimate)
@@ -290,7 +290,7 @@ class Engine(Workspace):
             For an array that is not a `PartitionedArray`, or has no value for each owned vertex and each
             mirror.
         """
-        self._check_exchanged(array, changed)
+        check_exchanged(array, changed, self._values, self._words)
         if self.has_mirrors:
             self._run_both(*self._exchange.pull(array, changed), work_estimate)
 
@@ -340,7 +340,7 @@ class Engine(Workspace):
                 own.extend(more)
         self._run(sends, work_estimate)
         results = self._run(steps, work_estimate)
-        self._exchange.settle()
+        self._exchange.end_verb()
         if group is not None:
             try:
                 group.check(results)
@@ -352,7 +352,7 @@ class Engine(Workspace):
     def _run_both(self, sends: list[list[Step]], receives: list[list[Step]], estimate: int | None) -> None:
         self._run(sends, estimate)
         self._run(receives, estimate)
-        self._exchange.settle()
+        self._exchange.end_verb()
 
     def _run(self, steps: list[list[Step]], work_estimate: int | None) -> list[Any]:
         """Run each element's steps, record them, and return the kernels' values."""

@@ -223,12 +223,10 @@ class Timeline:
 
     def shares(self) -> Shares:
         """Return the shares of all elements' time."""
-        totals = [
-            sum(span.compute for span in self.spans),
-            sum(span.send for span in self.spans),
-            sum(span.receive for span in self.spans),
-            sum(span.wait for span in self.spans),
-        ]
+        whole_run = Span(0, "", "")
+        for span in self.spans:
+            _include(whole_run, span)
+        totals = whole_run.compute, whole_run.send, whole_run.receive, whole_run.wait
         own_seconds = self.seconds - self.earlier_seconds
         overhead = max(0.0, own_seconds * len(self.elements) - sum(totals))
         whole = sum(totals) + overhead
@@ -252,13 +250,8 @@ class Timeline:
             if key not in sums:
                 sums[key] = replace(span, element=element)
                 continue
-            one = sums[key]
-            one.phase = f"{one.phase}, {span.phase}"
-            one.compute += span.compute
-            one.send += span.send
-            one.receive += span.receive
-            one.wait += span.wait
-            one.bytes_sent += span.bytes_sent
+            sums[key].phase += f", {span.phase}"
+            _include(sums[key], span)
         return sums
 
     def by_phase(self) -> dict[tuple[str, str], Span]:
@@ -270,12 +263,8 @@ class Timeline:
         for element, span in self._by_element():
             one = sums.setdefault((span.phase, element), Span(0, span.phase, element))
             one.superstep += 1
-            one.compute += span.compute
-            one.send += span.send
-            one.receive += span.receive
-            one.wait += span.wait
-            one.bytes_sent += span.bytes_sent
             one.active += span.active
+            _include(one, span)
         return sums
 
     def _by_element(self) -> Iterator[tuple[str, Span]]:
@@ -299,6 +288,15 @@ class Timeline:
                 for field in fields(Span)
             }
         )
+
+
+def _include(sums: Span, span: Span) -> None:
+    """Add the times and the bytes of a span to sums."""
+    sums.compute += span.compute
+    sums.send += span.send
+    sums.receive += span.receive
+    sums.wait += span.wait
+    sums.bytes_sent += span.bytes_sent
 
 
 def _summed(number: int, elements: list[list[Span]]) -> Superstep:

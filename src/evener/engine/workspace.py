@@ -11,7 +11,6 @@ from evener.elements.peers import copy_between
 from evener.engine.array import PartitionedArray
 from evener.engine.layout import layout_of
 from evener.errors import ArgumentError
-from evener.graph.checks import type_name
 from evener.kernels.vertex import NO_VERTEX
 from evener.system.memory import require_for_run, translate_errors
 
@@ -317,28 +316,6 @@ class Workspace:
             if element.addressable:
                 nbytes += per_owned * owned + per_mirror * (values - owned)
         require_for_run(int(nbytes), f"{algorithm} on a graph of {sum(self.owned.parts):,} vertices")
-
-    def _check_exchanged(self, array: PartitionedArray, changed: PartitionedArray | None = None) -> None:
-        """Raise an error for arrays that are too short: kernels would access memory beyond their ends."""
-        if not isinstance(array, PartitionedArray):
-            msg = (
-                f"expected a PartitionedArray to exchange, found {type_name(array)}; make one with array() "
-                "or bits()"
-            )
-            raise ArgumentError(msg)
-        if changed is not None:
-            if not getattr(changed, "bits", True):
-                msg = f"changed=: expected a bitmap, found {changed.noun}; make one with bits()"
-                raise ArgumentError(msg)
-            self._check_exchanged(changed)
-        lengths = [len(part) if hasattr(part, "__len__") else 0 for part in array.parts]
-        if lengths != (self._words if array.bits else self._values):
-            expected = self._words if array.bits else self._values
-            msg = (
-                f"expected {array.noun} with a value for each owned vertex and each mirror, of lengths "
-                f"{expected}, found lengths {lengths}; make one with {'bits()' if array.bits else 'array()'}"
-            )
-            raise ArgumentError(msg)
 
 
 @translate_errors("gathering an array of all partitions")

@@ -10,8 +10,8 @@ import pytest
 
 import evener as ev
 from evener.engine.engine import Engine
-from evener.engine.exchange.encoding import Encoding, Packet
 from evener.engine.exchange.network import HOST, VARIABLE, connect_ranks
+from evener.engine.exchange.packet import Packet
 from evener.engine.exchange.probe import measure_gpu_routes
 from evener.engine.exchange.remote import FarEnd
 from evener.errors import ArgumentError, DeviceError
@@ -137,21 +137,21 @@ def test_a_sender_waits_for_a_window_that_is_not_released(monkeypatch):
     def run(world):
         (element,) = parse_rank_gpus("gpu:0")
         element.begin_round()
-        lines = connect_ranks(world, [element]).lines()
+        network = connect_ranks(world, [element])
         end = FarEnd(world, 1 - world.rank, 0, world.rank, 1 - world.rank)
         before = element.sharing.allocated
         if world.rank == 0:
-            sender = lines.sender(end, element)
+            sender = network.sender(end, element, {})
             for k in range(9):
                 values = element.upload(np.full(100, k, np.float32))
-                sender.send(Packet(Encoding.DENSE, 100, 400, {"values": values}))
+                sender.send(Packet({"values": values}, 400))
             world.wait(sender.take_posted())
             return element.sharing.allocated - before
-        receiver = lines.receiver(end, element)
-        room = element.allocate(100, np.float32)
+        receiver = network.receiver(end, element, {})
+        target = element.allocate(100, np.float32)
         found = []
         for _ in range(9):
-            receiver.expect({"values": room})
+            receiver.expect({"values": target})
             time.sleep(0.01)
             found.append(set(element.download(receiver.receive().arrays["values"]).tolist()))
         return found

@@ -7,18 +7,17 @@ import pytest
 
 import evener as ev
 from contracts.transports import TransportContract
+from evener.engine.array import PartitionedArray
 from evener.engine.engine import Engine
-from evener.engine.exchange.buffers import Buffers
-from evener.engine.exchange.encoding import (
-    Encoding,
-    pack_pull,
-    pack_push,
-    room_for_pull,
-    room_for_push,
-    unpack_pull,
-    unpack_push,
+from evener.engine.exchange.forms import (
+    PulledBits,
+    PulledValues,
+    PushedBits,
+    PushedChanges,
+    PushedValues,
 )
-from evener.engine.exchange.exchange import Link
+from evener.engine.exchange.link import Buffers, Link
+from evener.engine.exchange.transport import connect
 from evener.graph.graph import Graph
 from evener.partition.build import partition
 from evener.partition.route import Route, upload_route
@@ -67,10 +66,10 @@ def placed():
 
 def test_only_elements_with_separate_memories_copy(placed):
     engine = Engine(placed, "test")
-    links = engine._exchange._links.pulls
-    in_place = {(link.from_partition, link.to_partition) for link in links if link.send_end.in_place}
+    links = engine._exchange._links["pull"]
+    in_place = {(link.from_partition, link.to_partition) for link in links if link.in_place}
     assert in_place == {(0, 1), (1, 0)}
-    copied = {(link.from_partition, link.to_partition) for link in links if not link.send_end.in_place}
+    copied = {(link.from_partition, link.to_partition) for link in links if not link.in_place}
     assert copied == {(0, 2), (1, 2), (2, 0), (2, 1)}
 
 
@@ -165,29 +164,35 @@ def ends():
 def links(route, holder, owner):
     """Return the push and the pull of a route."""
     of_mirrors, of_owner = Buffers(holder), Buffers(owner)
-    up = Link(route, 0, 1, of_mirrors, of_owner, complete=False)
-    return up, Link(route, 1, 0, of_owner, of_mirrors, complete=False)
+    up = Link(route, 0, 1, of_mirrors, of_owner, *connect(holder, owner, complete=False))
+    return up, Link(route, 1, 0, of_owner, of_mirrors, *connect(owner, holder, complete=False))
+
+
+def carry(link, form, *, unpacked=True):
+    """Carry one packet, and return it as received."""
+    link.receive_end.expect(form.targets(link))
+    link.send_end.send(form.pack(link))
+    packet = link.receive_end.receive()
+    if unpacked:
+        form.unpack(link, packet)
+    return packet
 
 
 def push(link, op, here, there, flags=None, owner_flags=None):
     """Push on one link, and return the received packet."""
-    flagged = flags is not None
-    link.receive_end.expect(room_for_push(link.route, link.inbox, op, there.dtype, flagged=flagged))
-    link.send_end.send(pack_push(link.route, link.outbox, op, here, flags))
-    packet = link.receive_end.receive()
-    if owner_flags is not None or not flagged:
-        assert unpack_push(link.route, link.inbox, op, packet, there, owner_flags) == 0
-    return packet
+    array = PartitionedArray([here, there])
+    if op == "or":
+        return carry(link, PushedBits(array))
+    if flags is None:
+        return carry(link, PushedValues(array, op))
+    changed = PartitionedArray([flags, owner_flags], bits=True)
+    return carry(link, PushedChanges(array, op, changed), unpacked=owner_flags is not None)
 
 
 def pull(link, there, here, *, as_bits):
     """Pull on one link without flags, and return the received packet."""
-    how = {"as_bits": as_bits, "turn": 0}
-    link.receive_end.expect(room_for_pull(link.route, link.inbox, here, flagged=False, **how))
-    link.send_end.send(pack_pull(link.route, link.outbox, there, None, **how))
-    packet = link.receive_end.receive()
-    assert unpack_pull(link.route, link.inbox, packet, here, None, as_bits=as_bits) == 0
-    return packet
+    array = PartitionedArray([here, there])
+    return carry(link, PulledBits(array) if as_bits else PulledValues(array, turn=0, published=False))
 
 
 def test_bitmaps_are_sent_as_bits(ends):
@@ -226,7 +231,7 @@ def test_values_without_a_flag_are_not_sent(ends, op, left):
     flags = link.outbox.element.upload(pack(flagged))
     there = link.inbox.element.upload(np.full(210, 7, np.uint32))
     packet = push(link, op, here, there, flags)
-    assert (packet.encoding, packet.nbytes) == (Encoding.DENSE, 280 + 9)
+    assert (packet.sparse, packet.nbytes) == (False, 280 + 9)
     assert link.inbox.element.download(packet.arrays["values"]).tolist() == [0] * 30 + [5] * 40
     assert link.outbox.element.download(here).tolist() == [99] * 80 + [left] * 40
 
@@ -240,7 +245,7 @@ def test_few_changes_are_sent_as_a_sparse_packet(ends):
     flags = link.outbox.element.upload(pack(flagged))
     owner_flags = link.inbox.element.upload(pack(np.zeros(210, bool)))
     packet = push(link, "min", here, there, flags, owner_flags)
-    assert (packet.encoding, packet.count, packet.nbytes) == (Encoding.SPARSE, 3, 24)
+    assert (packet.sparse, len(packet.arrays["values"]), packet.nbytes) == (True, 3, 24)
     assert sorted(link.inbox.element.download(packet.arrays["positions"]).tolist()) == [0, 10, 69]
     found = link.inbox.element.download(there)
     assert {v: int(found[v]) for v in np.flatnonzero(found < 1000)} == {0: 50, 30: 60, 207: 119}

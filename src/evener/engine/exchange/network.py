@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evener.engine.exchange.transport import Receiver, Sender
     from evener.system.world import World
 
-__all__ = ["HOST", "VARIABLE", "Lines", "Network", "Place", "RankTransport", "connect_ranks"]
+__all__ = ["HOST", "VARIABLE", "Network", "Place", "RankTransport", "connect_ranks"]
 
 VARIABLE = "EVENER_RANK_TRANSPORT"
 # The name of MPI messages between hosts.
@@ -143,44 +143,30 @@ class Network:
         chosen = self._chosen.get((sender, receiver))
         return HOST if chosen is None else chosen.name
 
-    def lines(self) -> Lines:
-        """Return an object that creates the ends of links. The transfers of these links begin together."""
-        return Lines(self._chosen)
+    def sender(self, far: FarEnd, element: Element, carriers: dict[str, Carrier]) -> Sender:
+        """Return the sending end of a link to another rank.
 
-
-class Lines:
-    """Creates the ends of links to other ranks. `settle` begins the transfers of all these links."""
-
-    def __init__(self, chosen: dict[tuple[int, int], RankTransport]) -> None:
-        self._chosen = chosen
-        self._carriers: dict[str, Carrier] = {}
-
-    def sender(self, far: FarEnd, element: Element) -> Sender:
-        """Return the sending end of a link."""
-        carrier = self._carrier(far.here, far.there)
+        `carriers` has the carriers of links that exchange together, by transport; a missing one is added.
+        """
+        carrier = self._carrier(far.here, far.there, carriers)
         if carrier is None:
             return HostSender(far, element)
         return DeviceSender(far, cast("Gpu", element), carrier)
 
-    def receiver(self, far: FarEnd, element: Element) -> Receiver:
-        """Return the receiving end of a link."""
-        carrier = self._carrier(far.there, far.here)
+    def receiver(self, far: FarEnd, element: Element, carriers: dict[str, Carrier]) -> Receiver:
+        """Return the receiving end of a link from another rank; the parameters are those of `sender`."""
+        carrier = self._carrier(far.there, far.here, carriers)
         if carrier is None:
             return HostReceiver(far, element)
         return DeviceReceiver(far, cast("Gpu", element), carrier)
 
-    def _carrier(self, sender: int, receiver: int) -> Carrier | None:
+    def _carrier(self, sender: int, receiver: int, carriers: dict[str, Carrier]) -> Carrier | None:
         transport = self._chosen.get((sender, receiver))
         if transport is None:
             return None
-        if transport.name not in self._carriers:
-            self._carriers[transport.name] = transport.carrier()
-        return self._carriers[transport.name]
-
-    def settle(self) -> None:
-        """Begin all transfers of packets that were sent so far."""
-        for carrier in self._carriers.values():
-            carrier.settle()
+        if transport.name not in carriers:
+            carriers[transport.name] = transport.carrier()
+        return carriers[transport.name]
 
 
 # The networks of a world, by the places of its elements and the forced transport. Runs share their windows

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.engine.exchange.encoding import Encoding, Packet
 from evener.engine.exchange.network import connect_ranks
+from evener.engine.exchange.packet import Packet
 from evener.engine.exchange.remote import TAGS_OF_LINK, FarEnd
 from evener.system.probe import RankRoute, rounds
 
 if TYPE_CHECKING:
     from evener.elements.protocols import Element
     from evener.engine.exchange.network import Network
+    from evener.engine.exchange.remote import Carrier
     from evener.system.world import World
 
 __all__ = ["measure_gpu_routes"]
@@ -63,23 +64,24 @@ class _Ends:
         self._network = network
         self._gpu = gpu
         self._leads = here < there
-        self._lines = network.lines()
+        self._carriers: dict[str, Carrier] = {}
         to, back = (TAGS_OF_LINK * number for number in ((0, 1) if self._leads else (1, 0)))
-        self._sender = self._lines.sender(FarEnd(network.world, rank, to, here, there), gpu)
-        self._receiver = self._lines.receiver(FarEnd(network.world, rank, back, here, there), gpu)
+        there_end, back_end = (FarEnd(network.world, rank, tag, here, there) for tag in (to, back))
+        self._sender = network.sender(there_end, gpu, self._carriers)
+        self._receiver = network.receiver(back_end, gpu, self._carriers)
 
     def one_way(self, nbytes: int, times: int) -> float:
         """Return the median seconds of a packet in one direction, from packets that go back and forth."""
         values = self._gpu.allocate(nbytes, np.uint8, 1, exchanged=True)
-        room = self._gpu.allocate(nbytes, np.uint8, 0, exchanged=True)
-        packet = Packet(Encoding.DENSE, nbytes, nbytes, {"values": values})
+        target = self._gpu.allocate(nbytes, np.uint8, 0, exchanged=True)
+        packet = Packet({"values": values}, nbytes)
         taken = []
         for _ in range(times + _WARM):
             since = perf_counter()
             if self._leads:
                 self._send(packet)
             self._gpu.begin_round()
-            self._receiver.expect({"values": room})
+            self._receiver.expect({"values": target})
             self._receiver.receive()
             self._gpu.wait()
             if not self._leads:
@@ -90,5 +92,6 @@ class _Ends:
     def _send(self, packet: Packet) -> None:
         self._sender.send(packet)
         posted = self._sender.take_posted()
-        self._lines.settle()
+        for carrier in self._carriers.values():
+            carrier.flush()
         self._network.world.wait(posted)

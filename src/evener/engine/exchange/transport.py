@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evener.engine.exchange.packet import Packet
 from evener.errors import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from evener.elements.protocols import Element
-    from evener.engine.exchange.encoding import Packet
-
-    Arrays = dict[str, NDArray[Any]]
+    from evener.engine.exchange.packet import Arrays
 
 __all__ = [
-    "NO_END",
-    "Channel",
-    "CopyingReceiver",
-    "CopyingSender",
+    "IN_PLACE",
     "Receiver",
     "Sender",
     "Transport",
     "connect",
+    "copying_ends",
+    "reading_ends",
 ]
 
+# The packet of a link whose receiver reads the sender's own arrays.
+IN_PLACE = Packet({})
 
-class Sender(Protocol):
-    """The sending end of a route.
+
+class Sender:
+    """The sending end of a link. This class itself is the end of a link on another rank.
 
     Attributes
     ----------
@@ -42,50 +40,45 @@ class Sender(Protocol):
         Whether the receiver reads the sender's arrays where they are, so that nothing is packed.
     """
 
-    in_place: bool
+    in_place = False
 
     def send(self, packet: Packet) -> None:
-        """Send a packet, whose arrays are in the sender's memory.
+        """Send a packet, whose arrays are in the sender's memory; in place, let the receiver begin to read.
 
         The call may return before the arrays are copied. They must not change until the superstep ends.
         """
-        ...
+        raise NotImplementedError
 
     def take_posted(self) -> list[Any]:
         """Return handles for `World.wait`: the packets sent to another rank since the last call.
 
         Call this method after `send`, for all packets of an element at once.
         """
-        ...
+        return []
 
 
-class Receiver(Protocol):
-    """The receiving end of a route."""
+class Receiver:
+    """The receiving end of a link. This class itself is the end of a link on another rank."""
 
-    def expect(self, room: Arrays) -> None:
-        """Provide room for the next packet: arrays in the receiver's memory, by use.
+    def expect(self, targets: Arrays) -> None:
+        """Provide arrays in the receiver's memory, by use, that the next packet fills.
 
         Call this method before each `send`. Do not use the arrays until `receive` returns the packet.
         """
-        ...
+        raise NotImplementedError
 
     def receive(self) -> Packet:
         """Return the oldest packet, with its arrays in the receiver's memory.
 
         Later work on the receiver's element sees complete arrays.
         """
-        ...
+        raise NotImplementedError
 
     def release(self) -> None:
-        """Let the sender change the arrays of the packet that was received last.
+        """Let the sender change the arrays that were read in place.
 
         Call this method after the receiver's work on the packet was queued.
         """
-        ...
-
-    def discard(self) -> None:
-        """Receive and drop all packets that were sent."""
-        ...
 
 
 class Transport(NamedTuple):
@@ -113,7 +106,7 @@ class Transport(NamedTuple):
 
 
 def connect(sender: Element, receiver: Element, *, complete: bool = True) -> tuple[Sender, Receiver]:
-    """Return the two ends of a route, by the preferred transport that joins the elements.
+    """Return the two ends of a link, by the preferred transport that joins the elements.
 
     Parameters
     ----------
@@ -145,107 +138,103 @@ def _transports() -> list[Transport]:
     return sorted(found, key=lambda transport: transport.preference)
 
 
-# ---- ends whose packets are copied -----------------------------------------------------------------
+# ---- the ends of links in one process --------------------------------------------------------------
 
 
-class Channel:
-    """The state that the two ends of a copying transport share.
+def copying_ends(element: Element, copy: Callable[[Any, Any], Any]) -> tuple[Sender, Receiver]:
+    """Return ends whose packets are copied.
 
     Parameters
     ----------
+    element : Element
+        The element that receives.
     copy : callable
         Begins to copy an array from the sender's memory to the receiver's. Returns the event after the copy,
         for the receiver's element to wait for.
+    """
+    receiver = _CopyingReceiver(element)
+    return _CopyingSender(receiver, copy), receiver
+
+
+class _CopyingReceiver(Receiver):
+    """Provides targets for packets, and waits for their copies on the receiver's element.
 
     Attributes
     ----------
-    rooms : deque of dict
-        Arrays that the receiver has provided and no packet has used, oldest first.
+    targets : deque of dict
+        Arrays that no packet has filled, oldest first.
     packets : deque of (Packet, list)
         Packets that were sent but not received, with the events after their copies, oldest first.
     """
 
-    def __init__(self, copy: Callable[[Any, Any], Any]) -> None:
-        self.copy = copy
-        self.rooms: deque[Arrays] = deque()
+    def __init__(self, element: Element) -> None:
+        self._element = element
+        self.targets: deque[Arrays] = deque()
         self.packets: deque[tuple[Packet, list[Any]]] = deque()
 
-
-class CopyingSender:
-    """Copies each array of a packet to the room that the receiver has provided."""
-
-    in_place = False
-
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-
-    def send(self, packet: Packet) -> None:
-        """Begin to copy the packet's arrays."""
-        room = self._channel.rooms.popleft()
-        received, copies = {}, []
-        for use, source in packet.arrays.items():
-            target = room[use] if len(room[use]) == len(source) else room[use][: len(source)]
-            copies.append(self._channel.copy(source, target))
-            received[use] = target
-        self._channel.packets.append((replace(packet, arrays=received), copies))
-
-    def take_posted(self) -> list[Any]:
-        """Return nothing: no array goes to another rank."""
-        return []
-
-
-class CopyingReceiver:
-    """Provides room for packets, and waits for their copies on the receiver's element."""
-
-    def __init__(self, channel: Channel, element: Element) -> None:
-        self._channel = channel
-        self._element = element
-
-    def expect(self, room: Arrays) -> None:
-        """Provide room for the next packet."""
-        self._channel.rooms.append(room)
+    def expect(self, targets: Arrays) -> None:
+        """Provide arrays for the next packet."""
+        self.targets.append(targets)
 
     def receive(self) -> Packet:
         """Return the oldest packet and order later work after its copies."""
-        packet, copies = self._channel.packets.popleft()
+        packet, copies = self.packets.popleft()
         for copied in copies:
             self._element.wait_for(copied)
         return packet
 
-    def release(self) -> None:
-        """Do nothing: the packet is a copy."""
 
-    def discard(self) -> None:
-        """Drop all packets, and order later work after their copies."""
-        while self._channel.packets:
-            self.receive()
+class _CopyingSender(Sender):
+    """Copies each array of a packet to the target that the receiver has provided."""
 
-
-class _NoEnd:
-    """The end of a link that is on another rank."""
-
-    in_place = False
+    def __init__(self, receiver: _CopyingReceiver, copy: Callable[[Any, Any], Any]) -> None:
+        self._receiver = receiver
+        self._copy = copy
 
     def send(self, packet: Packet) -> None:
-        """Raise an error."""
-        raise NotImplementedError
+        """Begin to copy the packet's arrays."""
+        targets = self._receiver.targets.popleft()
+        received, copies = {}, []
+        for use, source in packet.arrays.items():
+            target = targets[use] if len(targets[use]) == len(source) else targets[use][: len(source)]
+            copies.append(self._copy(source, target))
+            received[use] = target
+        self._receiver.packets.append((Packet(received, packet.nbytes), copies))
 
-    def take_posted(self) -> list[Any]:
-        """Return nothing."""
-        return []
+
+def reading_ends(sender: Element, receiver: Element) -> tuple[Sender, Receiver]:
+    """Return ends of elements of which one reads the other's arrays in place."""
+    events: deque[Any] = deque()
+    return _ReadSender(events, sender), _ReadingReceiver(events, sender, receiver)
+
+
+class _ReadSender(Sender):
+    """Records when arrays are complete that the receiver reads in place."""
+
+    in_place = True
+
+    def __init__(self, events: deque[Any], element: Element) -> None:
+        self._events = events
+        self._element = element
+
+    def send(self, packet: Packet) -> None:  # noqa: ARG002 - nothing is packed
+        """Let the receiver read after the work queued so far."""
+        self._events.append(self._element.record())
+
+
+class _ReadingReceiver(Receiver):
+    """Orders the work of the receiver, which reads arrays in place, and the work of the sender."""
+
+    def __init__(self, events: deque[Any], sender: Element, element: Element) -> None:
+        self._events = events
+        self._sender = sender
+        self._element = element
 
     def receive(self) -> Packet:
-        """Raise an error."""
-        raise NotImplementedError
-
-    def expect(self, room: Arrays) -> None:
-        """Do nothing."""
+        """Order later work after the sender's, and return a packet without arrays."""
+        self._element.wait_for_peer(self._events.popleft())
+        return IN_PLACE
 
     def release(self) -> None:
-        """Do nothing."""
-
-    def discard(self) -> None:
-        """Do nothing."""
-
-
-NO_END = _NoEnd()
+        """Order later work of the sender after this element's work so far."""
+        self._sender.wait_for_peer(self._element.record())

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.engine.exchange.remote import aligned
+from evener.engine.exchange.packet import message_bytes, place_arrays
+from evener.engine.exchange.remote import Carrier
 from evener.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Gpu
     from evener.engine.exchange.network import Place
-    from evener.engine.exchange.remote import Carrier, DeviceReceiver, DeviceSender, FarEnd
+    from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd
     from evener.system.world import World
 
 __all__ = ["RANK_TRANSPORT"]
@@ -64,7 +65,7 @@ class _Release:
         self.posted: Any = None
 
 
-class CudaIpc:
+class CudaIpc(Carrier):
     """The windows between this rank and the others; also the carrier of all links.
 
     Windows stay allocated for later runs, because other ranks may have them open.
@@ -143,11 +144,9 @@ class CudaIpc:
             return bytes(self.note_bytes)
         element, far = end.element, end.far
         window = self._next_window(far, element)
-        window.make_room(element, sum(aligned(array.nbytes) for array in arrays))
-        begin = 0
-        for array in arrays:
-            element.sharing.copy(array, window.array[begin : begin + array.nbytes])
-            begin += aligned(array.nbytes)
+        window.make_room(element, message_bytes(arrays))
+        for array, place in place_arrays(arrays):
+            element.sharing.copy(array, window.array[place])
         element.sharing.record(window.event)
         window.posted = self._world.expect(far.rank, far.tag, window.released_by)
         return _NOTE.pack(window.array.nbytes, window.handle, window.event_handle)
@@ -172,9 +171,6 @@ class CudaIpc:
             self._opened[here, handle] = element.sharing.open_event(handle)
         return self._opened[here, handle]
 
-    def add_receiver(self, end: DeviceReceiver) -> None:
-        """Do nothing: each packet is received for itself."""
-
     def bring(self, end: DeviceReceiver) -> None:
         """Copy a packet from the sender's window, and release the window."""
         targets, note = end.arrive()
@@ -185,11 +181,8 @@ class CudaIpc:
         if (far.here, handle) not in self._opened:
             self._opened[far.here, handle] = element.sharing.open(handle, length)
         window, complete = self._opened[far.here, handle], self._event(far.here, element, event_handle)
-        begin = 0
-        for target in targets:
-            source = window[begin : begin + target.nbytes]
-            element.wait_for(element.copy_from(source, target, far.there, complete))
-            begin += aligned(target.nbytes)
+        for target, place in place_arrays(targets):
+            element.wait_for(element.copy_from(window[place], target, far.there, complete))
         self._release(far, element)
 
     def _release(self, far: FarEnd, element: Gpu) -> None:
@@ -202,9 +195,6 @@ class CudaIpc:
             self._world.wait([release.posted])
         element.sharing.record(release.event)
         release.posted = self._world.post(far.rank, far.tag, release.message)
-
-    def settle(self) -> None:
-        """Do nothing: each packet is sent at once."""
 
 
 RANK_TRANSPORT = CudaIpc

@@ -13,23 +13,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.engine.exchange.remote import (
+from evener.engine.exchange.packet import (
     HEAD_BYTES,
-    aligned,
-    complete_packet,
-    in_order,
-    is_of_changes,
-    read_head,
-    write_head,
+    Packet,
+    has_head,
+    longest_message,
+    message_bytes,
+    place_arrays,
 )
+from evener.engine.exchange.transport import Receiver, Sender
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.protocols import Element
-    from evener.engine.exchange.encoding import Packet
+    from evener.engine.exchange.packet import Arrays
     from evener.engine.exchange.remote import FarEnd
-    from evener.engine.exchange.transport import Arrays
 
 __all__ = ["HostReceiver", "HostSender"]
 
@@ -65,7 +64,7 @@ def wait_for_copies(copies: list[Any]) -> None:
     copies.clear()
 
 
-class HostSender:
+class HostSender(Sender):
     """The sending end of a link to another rank.
 
     Parameters
@@ -74,8 +73,6 @@ class HostSender:
     element : Element
         The element that sends.
     """
-
-    in_place = False
 
     def __init__(self, far: FarEnd, element: Element) -> None:
         self._far = far
@@ -89,19 +86,18 @@ class HostSender:
 
         Arrays that a CPU sends must not change until `World.wait`.
         """
-        arrays = [array for _, array in in_order(packet.arrays)]
-        begin = HEAD_BYTES * is_of_changes(packet)
+        arrays = list(packet.arrays.values())
+        begin = HEAD_BYTES * has_head(packet.arrays)
         if self._element.addressable and not begin:
             self._copying.append((arrays[0], []))
             return
-        message, copies = self._buffers.take(begin + sum(aligned(array.nbytes) for array in arrays))
+        message, copies = self._buffers.take(begin + message_bytes(arrays))
         if begin:
-            write_head(packet, message)
-        for array in arrays:
-            target = message[begin : begin + array.nbytes].view(array.dtype)
+            packet.write_head(message)
+        for array, place in place_arrays(arrays, begin):
+            target = message[place].view(array.dtype)
             copies.append(self._element.copy_out(array, target))
-            begin += aligned(array.nbytes)
-        self._copying.append((message if is_of_changes(packet) else target, copies))
+        self._copying.append((message if begin else target, copies))
 
     def take_posted(self) -> list[Any]:
         """Post the packets sent since the last call, after their copies; return what `World.wait` needs."""
@@ -118,7 +114,7 @@ class _Expected(NamedTuple):
 
     Attributes
     ----------
-    room : dict of str to ndarray
+    targets : dict of str to ndarray
         Where the receiver's element needs the arrays.
     message : ndarray
         Where the message arrives, in host memory.
@@ -128,13 +124,13 @@ class _Expected(NamedTuple):
         The receive, for `World.wait`.
     """
 
-    room: Arrays
+    targets: Arrays
     message: NDArray[Any]
     copies: list[Any]
     posted: Any
 
 
-class HostReceiver:
+class HostReceiver(Receiver):
     """The receiving end of a link from another rank; the parameters are those of `HostSender`."""
 
     def __init__(self, far: FarEnd, element: Element) -> None:
@@ -143,45 +139,34 @@ class HostReceiver:
         self._buffers = _Buffers(element)
         self._expected: deque[_Expected] = deque()
 
-    def expect(self, room: Arrays) -> None:
-        """Begin to receive the next packet. A packet of changes needs room for several arrays."""
+    def expect(self, targets: Arrays) -> None:
+        """Begin to receive the next packet."""
         message: NDArray[Any]
         copies: list[Any] = []
-        if len(room) > 1:
-            # A packet of positions has fewer bytes than a packet of flags, but for the alignment.
-            message, copies = self._buffers.take(
-                HEAD_BYTES + aligned(room["flags"].nbytes) + aligned(room["values"].nbytes) + 2 * aligned(1)
-            )
+        if has_head(targets):
+            message, copies = self._buffers.take(longest_message(targets))
         else:
-            (message,) = room.values()
+            (message,) = targets.values()
             if not self._element.addressable:
                 pages, copies = self._buffers.take(message.nbytes)
                 message = pages.view(message.dtype)
         posted = self._far.world.expect(self._far.rank, self._far.tag, message)
-        self._expected.append(_Expected(room, message, copies, posted))
+        self._expected.append(_Expected(targets, message, copies, posted))
 
     def receive(self) -> Packet:
         """Return the oldest packet, after waiting for it."""
-        room, message, copies, posted = self._expected.popleft()
+        targets, message, copies, posted = self._expected.popleft()
         self._far.world.wait([posted])
-        if len(room) == 1 and self._element.addressable:
-            return complete_packet(room)
-        begin, content = HEAD_BYTES * (len(room) > 1), message.view(np.uint8)
-        packet = read_head(content, room) if begin else complete_packet(room)
-        for use, target in in_order(packet.arrays):
-            arrived = content[begin : begin + target.nbytes].view(target.dtype)
-            begin += aligned(target.nbytes)
+        begin, content = HEAD_BYTES * has_head(targets), message.view(np.uint8)
+        packet = Packet.arriving(targets, content if begin else None)
+        if self._element.addressable and not begin:
+            return packet
+        uses, arrays = list(packet.arrays), list(packet.arrays.values())
+        for use, (target, place) in zip(uses, place_arrays(arrays, begin), strict=True):
+            arrived = content[place].view(target.dtype)
             if self._element.addressable:
                 packet.arrays[use] = arrived
             else:
                 copies.append(self._element.copy_in(arrived, target))
                 self._element.wait_for(copies[-1])
         return packet
-
-    def release(self) -> None:
-        """Do nothing: the packet is a copy."""
-
-    def discard(self) -> None:
-        """Receive and drop all packets that were expected."""
-        while self._expected:
-            self.receive()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evener.engine.exchange.remote import Carrier
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -11,18 +13,17 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Gpu
     from evener.engine.exchange.network import Place
-    from evener.engine.exchange.remote import Carrier, DeviceReceiver, DeviceSender
+    from evener.engine.exchange.remote import DeviceReceiver, DeviceSender
     from evener.system.world import World
 
 __all__ = ["RANK_TRANSPORT"]
 
 
-class MpiGpu:
+class MpiGpu(Carrier):
     """Messages of GPU memory; also the carrier of all links. The parameters are those of `CudaIpc`."""
 
     name = "mpi-gpu"
     preference = 2
-    note_bytes = 0
 
     def __init__(self, world: World, places: Sequence[Place]) -> None:
         self._world = world
@@ -51,17 +52,11 @@ class MpiGpu:
         end.posted += [self._world.post(end.far.rank, end.far.tag + 1, array) for array in arrays]
         return b""
 
-    def add_receiver(self, end: DeviceReceiver) -> None:
-        """Do nothing: each packet is received for itself."""
-
     def bring(self, end: DeviceReceiver) -> None:
         """Receive the arrays of a packet, after the GPU's work on them."""
         end.element.wait()
         targets, _ = end.arrive()
         self._world.wait([self._world.expect(end.far.rank, end.far.tag + 1, target) for target in targets])
-
-    def settle(self) -> None:
-        """Do nothing: each packet is sent at once."""
 
 
 RANK_TRANSPORT = MpiGpu

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings
 
 from evener.elements.cuda.device_errors import leak_forever
+from evener.engine.exchange.remote import Carrier
 from evener.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Gpu
     from evener.engine.exchange.network import Place
-    from evener.engine.exchange.remote import Carrier, DeviceReceiver, DeviceSender, FarEnd
+    from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd
     from evener.system.world import World
 
     _Transfer = tuple[FarEnd, Gpu, NDArray[Any]]
@@ -102,10 +103,8 @@ class Nccl:
         element.run(function, _address(array), array.nbytes, library.NCCL_UINT8, peer, element.stream)
 
 
-class _Together:
+class _Together(Carrier):
     """The carrier of links that exchange together."""
-
-    note_bytes = 0
 
     def __init__(self, nccl: Nccl) -> None:
         self._nccl = nccl
@@ -123,9 +122,9 @@ class _Together:
 
     def bring(self, end: DeviceReceiver) -> None:  # noqa: ARG002 - the group is of all ends
         """Transfer the next packet of all ends."""
-        self.settle()
+        self.flush()
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Transfer what was sent, and the next packet of each receiver."""
         sends, self._sends = self._sends, []
         receives = [

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evener.engine.exchange.transport import Channel, CopyingReceiver, CopyingSender, Transport
+from evener.engine.exchange.transport import Transport, copying_ends
 
 if TYPE_CHECKING:
     from evener.elements.protocols import Element
+    from evener.engine.exchange.transport import Receiver, Sender
 
 __all__ = ["TRANSPORT"]
 
@@ -19,9 +20,8 @@ def _joins(sender: Element, receiver: Element) -> bool:
     return sender.addressable or receiver.addressable
 
 
-def _connect(sender: Element, receiver: Element) -> tuple[CopyingSender, CopyingReceiver]:
-    channel = Channel(sender.copy_out if sender.deferred else receiver.copy_in)
-    return CopyingSender(channel), CopyingReceiver(channel, receiver)
+def _connect(sender: Element, receiver: Element) -> tuple[Sender, Receiver]:
+    return copying_ends(receiver, sender.copy_out if sender.deferred else receiver.copy_in)
 
 
 TRANSPORT = Transport("staged", 3, _joins, _connect)

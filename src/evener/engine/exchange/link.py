@@ -1,8 +1,8 @@
-"""Buffers: the arrays that one end of a route packs into and receives into."""
+"""Links: the two directions of a route, each with the ends of a transport and the buffers of its elements."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from evener.elements.protocols import Element
+    from evener.engine.exchange.transport import Receiver, Sender
+    from evener.partition.route import Route
 
-__all__ = ["Buffers"]
+__all__ = ["Buffers", "Link"]
 
 
 class Buffers:
@@ -43,3 +45,31 @@ class Buffers:
     def bitmap(self, use: str, length: int, *, exchanged: bool = True) -> NDArray[Any]:
         """Return the bitmap for a use, with `length` bits; at first clear."""
         return self.array(use, (length + 63) // 64, "uint64", 0, exchanged=exchanged)
+
+
+class Link(NamedTuple):
+    """One direction of a route, with the ends of its transport.
+
+    Attributes
+    ----------
+    route : Route
+    from_partition, to_partition : int
+        The positions on this rank of the partitions that send and receive; ELSEWHERE on another rank.
+    outbox, inbox : Buffers
+        Arrays of the sending and of the receiving element, if they are on this rank.
+    send_end : Sender
+    receive_end : Receiver
+    """
+
+    route: Route
+    from_partition: int
+    to_partition: int
+    outbox: Buffers
+    inbox: Buffers
+    send_end: Sender
+    receive_end: Receiver
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the receiver reads the sender's own arrays, so that nothing is packed."""
+        return self.send_end.in_place

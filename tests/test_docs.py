@@ -62,7 +62,13 @@ def run_blocks(page, capsys, *, gpus):
                 assert main(words[1:]) == 0, (line, capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=name_of)
+def marked(page):
+    """Return a page. The everyday command leaves out pages that compile many functions or start ranks."""
+    slow = page.stem in ("own-operators", "your-own-operator", "vertex-programs", "mapreduce", "ranks")
+    return pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * slow)
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in PAGES if BLOCK.search(page.read_text())])
 @pytest.mark.usefixtures("elsewhere")
 def test_blocks_run(page, capsys):
     run_blocks(page, capsys, gpus=0)

@@ -167,6 +167,15 @@ def refusal(verify):
     return None
 
 
+def _answer(spec, small, arguments):
+    """Return the result of an algorithm, or None if it refuses the arguments or no oracle can judge it."""
+    try:
+        result = spec.function()(small.graph, on="cpu:1", **arguments)
+    except ev.ArgumentError:
+        return None
+    return result if judgeable(spec, result) else None
+
+
 def count(rng, spec, wanted, *, weights=(None, "float64", "float32", "int32")):
     """Count the noticed changes of random answers of one algorithm."""
     found = Count()
@@ -175,11 +184,8 @@ def count(rng, spec, wanted, *, weights=(None, "float64", "float32", "int32")):
         if not supported(spec.name, small):
             continue
         arguments = with_weights_option(rng, spec.function(), draw_arguments(rng, spec.name, small))
-        try:
-            result = spec.function()(small.graph, on="cpu:1", **arguments)
-        except ev.ArgumentError:
-            continue
-        if not judgeable(spec, result):
+        result = _answer(spec, small, arguments)
+        if result is None:
             continue
         right = {name: np.asarray(result[name]) for name in result}
         changes = mutations(rng, small, spec, right)
@@ -219,12 +225,8 @@ def count_by_command(rng, spec, wanted, found):
                 continue
             graph_file, table = Path(folder, "g.evg"), Path(folder, "a.parquet")
             ev.write(small.graph, graph_file)
-            arguments = draw_arguments(rng, spec.name, small)
-            try:
-                result = spec.function()(small.graph, on="cpu:1", **arguments)
-            except ev.ArgumentError:
-                continue
-            if not judgeable(spec, result):
+            result = _answer(spec, small, draw_arguments(rng, spec.name, small))
+            if result is None:
                 continue
             right = {name: np.asarray(result[name]) for name in result}
             for how, arrays in _first(mutations(rng, small, spec, right), 3):

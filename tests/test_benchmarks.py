@@ -22,7 +22,7 @@ TINY = {
         *("--scale", "8", "--sources", "4", "--rounds", "1", "--rivals", "scipy"),
         *("--graphs", "rmat"),
     ],
-    "partitions": ["--scale", "8", "--sources", "2"],
+    "partitions": ["--scale", "8", "--sources", "2", "--policies", "random"],
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],
@@ -32,9 +32,9 @@ TINY = {
     "startup": ["--graph", "grid:3x3", "--repeats", "1", "--algorithms", "wcc"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
-    "own_operators": ["--scale", "8", "--rounds", "1"],
+    "own_operators": ["--scale", "8", "--rounds", "1", "--cases", "weights", "uses", "jobs"],
     "planner_regret": [],
-    "differential": ["--graphs", "30", "--seed", "7"],
+    "differential": ["--graphs", "10", "--seed", "7"],
     "verification_mutations": ["--mutations", "50", "--by-command", "5", "--on-ranks", "5"],
     "ranks_on_gpus": [
         *("--one", "cpu:1", "--two", "cpu:1,cpu:1", "--on-ranks", "cpu:1", "--transports", "mpi"),
@@ -217,7 +217,7 @@ def test_a_placement_that_several_figures_need_is_run_once(figures, monkeypatch)
 @pytest.mark.slow
 def test_figures_of_one_task_alone(figures, monkeypatch, written):
     tasks = ["pagerank"]
-    some = ["--only", "t12_fig8", "t13_fig4", "t13_fig20", "--alphas", "0.3", "0.5", "--tasks", *tasks]
+    some = ["--only", "t12_fig8", "t13_fig4", "t13_fig20", "--alphas", "0.5", "--tasks", *tasks]
     options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1", *some)
     cases = figures.sweep.only(figures.t13_fig20.cases(options), tasks)
     assert {task for case in cases for task in case.tasks} == set(tasks)
@@ -357,7 +357,8 @@ def read_record(folder, name):
 
 @pytest.mark.slow
 def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
-    options = options_of(figures, monkeypatch, *TINY_FIGURES, "--on", "cpu:1,cpu:1,cpu:1")
+    words = ["--scale", "7", "--sources", "1", "--iterations", "1", "--rounds", "1", "--alphas", "0.3", "0.5"]
+    options = options_of(figures, monkeypatch, *words, "--on", "cpu:1,cpu:1,cpu:1")
     with pytest.raises(SystemExit) as ended:
         figures.output.produce(figures.output.NAMES, options, keep_runs=True)
     assert ended.value.code == 0
@@ -398,6 +399,7 @@ def test_runs_after_a_spent_budget_are_recorded_as_left_out(figures, written, mo
     assert set(left_out.values()) == {"the budget of -1 s was spent"}
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_is_left_out_of_the_times(figures, written, monkeypatch):
     def refuse(_):
         raise ev.VerificationError("it is wrong")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import gzip
 import importlib
-import pkgutil
 import re
 import shlex
 from importlib.util import find_spec
@@ -62,7 +61,13 @@ def run_blocks(page, capsys, *, gpus):
                 assert main(words[1:]) == 0, (line, capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=name_of)
+def marked(page):
+    """Return a page. The everyday command leaves out pages that compile many functions or start ranks."""
+    slow = page.stem in ("own-operators", "your-own-operator", "vertex-programs", "mapreduce", "ranks")
+    return pytest.param(page, id=name_of(page), marks=[pytest.mark.slow] * slow)
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in PAGES if BLOCK.search(page.read_text())])
 @pytest.mark.usefixtures("elsewhere")
 def test_blocks_run(page, capsys):
     run_blocks(page, capsys, gpus=0)
@@ -105,12 +110,14 @@ def test_the_table_of_formats_is_complete():
         assert ("*" in rows[kind.name]) == (not kind.compressed)
 
 
-def modules():
-    names = (found.name for found in pkgutil.walk_packages(ev.__path__, "evener."))
-    return ["evener", *(name for name in names if ".kernels" not in name and not name.endswith("__main__"))]
+def modules_with_examples():
+    source = ROOT / "src"
+    for path in sorted(source.rglob("*.py")):
+        if ">>> " in path.read_text(encoding="utf-8"):
+            yield ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("module", modules())
+@pytest.mark.parametrize("module", modules_with_examples())
 @pytest.mark.usefixtures("elsewhere")
 def test_examples_in_docstrings(module):
     failed, _ = doctest.testmod(importlib.import_module(module))

@@ -14,6 +14,8 @@ import evener as ev
 from evener.spec.registry import names_with_kernels
 from support.kcore_example import PROJECT
 
+# Each test starts a process, and the first compiles its kernels into an empty cache.
+pytestmark = pytest.mark.slow
 SOURCE = Path(ev.__file__).parents[1]
 
 
@@ -64,7 +66,6 @@ def edges(tmp_path_factory):
 CORES = {3: 1, 7: 2, 8: 2, 9: 2}
 
 
-@pytest.mark.slow
 def test_the_tests_of_the_example_pass(python, project):
     done = python("-m", "pytest", "-c", os.devnull, "-p", "no:cacheprovider", "-q", project / "tests")
     assert done.status == 0, done.out + done.err

@@ -80,8 +80,9 @@ def test_only_the_border_prints_and_only_one_module_logs():
     printing, logging_ = set(), set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            where = str(path.relative_to(SOURCE))
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+                continue
+            name, where = ast.unparse(node.func), str(path.relative_to(SOURCE))
             if name in ("print", "sys.stdout.write", "sys.stderr.write"):
                 printing.add(where)
             if name in ("logging.getLogger", "getLogger"):

@@ -57,7 +57,7 @@ def files():
 def prose(path):
     """Return the text of a file, with spaces in place of the names in Python code."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix != ".py":
+    if path.suffix != ".py" or PHRASE.search(text) is None:
         return text
     lines = text.splitlines(keepends=True)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -81,8 +81,7 @@ def test_weights_are_those_of_networkx(name):
 
 
 @slow
-@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32"])
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize(("name", "dtype"), zip(ALGORITHMS, ["int8", "uint64", "float32"], strict=True))
 def test_weights_of_any_type(name, dtype):
     graph, edges = random_graph(directed=True, dtype=dtype)
     found = getattr(ev, name)(graph, **ALGORITHMS[name])

@@ -11,7 +11,8 @@ import evener as ev
 from support.reference import as_networkx
 
 ONE_TWO_FOUR = pytest.mark.parametrize("elements", [1, 2, 4])
-WEIGHTS = ["float64", "float32", "int32", "int8"]
+# The everyday command compiles kernels for fewer types.
+WEIGHTS = ["float64", "float32", "int32", pytest.param("int8", marks=pytest.mark.slow)]
 
 
 def weighted_graph(*, directed, dtype="float64", n=75, edges=220):

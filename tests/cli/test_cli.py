@@ -553,7 +553,9 @@ def test_arguments_are_named_as_options(capsys, sentence, expected):
     assert capsys.readouterr().err == f"evener: {expected}\n"
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize(
+    "suffix", ["csv", *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in ("parquet", "arrow"))]
+)
 def test_a_table_whose_name_is_not_utf8_is_rejected_before_the_run(apart, tmp_path, suffix):
     named = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9." + suffix.encode())
     done = apart("-m", "evener", "run", "wcc", tmp_path / "not there.el", "--on", "cpu:1", "-o", named)

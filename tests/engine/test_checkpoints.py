@@ -125,8 +125,14 @@ def resume(folder):
     return ev.Checkpoint(folder, every="1step", resume=True)
 
 
+def marked(name):
+    """Return a case. The everyday command compiles one GIM-V program and one library algorithm."""
+    programs = ("gimv with weights", "gimv with fields", "vertex program with weights", "hits")
+    return pytest.param(name, marks=[pytest.mark.slow] * (name in programs))
+
+
 @pytest.mark.parametrize("place", PLACES, ids=["one", "two"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", map(marked, CASES))
 def test_a_run_continues(tmp_path, name, place):
     """A run continues to the same bytes on the same elements, and to the same answer on others."""
     run, spec, superstep = CASES[name]

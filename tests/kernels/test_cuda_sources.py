@@ -165,14 +165,18 @@ def combinations(types):
 
 
 def compilations():
-    """Yield each combination for sm_90, and the first of each kind for sm_80 or sm_100 in turn."""
+    """Yield each combination for sm_90, and the first of each kind for sm_80 or sm_100 in turn.
+
+    The everyday command compiles only the first combination, for sm_90.
+    """
     other = cycle(["sm_80", "sm_100"])
     for file in FILES:
         for types in sorted({tuple(sorted(one.types)) for one in source.declarations(file).values()}):
             for i, bound in enumerate(combinations(types)):
                 for arch in ["sm_90"] if i else ["sm_90", next(other)]:
                     words = "-".join([file, *(f"{t}={c}" for t, c in bound.items()), arch])
-                    yield pytest.param(file, bound, arch, id=words)
+                    marks = [pytest.mark.slow] * (i > 0 or arch != "sm_90")
+                    yield pytest.param(file, bound, arch, id=words, marks=marks)
 
 
 @pytest.fixture(scope="module")

@@ -110,18 +110,20 @@ def test_forked_children_run_before_and_after_the_parent_has_started_threads():
 
 # Two threads build and partition graphs, each on two elements, at the same time.
 TOGETHER = """
+import sys
 from concurrent.futures import ThreadPoolExecutor
 import evener as ev
 from evener.kernels.cpu import jit
 
 def place(_):
-    for _ in range(100):
+    for _ in range(turns):
         placed = ev.partition(ev.Graph.from_edges(range(500), range(1, 501)), on=["cpu:1", "cpu:1"])
     return placed
 
+turns = int(sys.argv[1])
 with ThreadPoolExecutor(2) as threads:
     placed = list(threads.map(place, range(2)))[0]
-for _ in range(50):
+for _ in range(turns):
     rank = ev.pagerank(placed, max_iter=5, tol=0)
 print(jit.THREAD_SAFE, numba.threading_layer())
 """
@@ -143,12 +145,16 @@ WORK_QUEUE = "import numba; numba.config.THREADING_LAYER = 'workqueue'"
 
 
 @pytest.mark.parametrize(
-    "then",
-    ["", "; numba.get_num_threads()", "; numba.get_num_threads(); numba.config.THREADING_LAYER = 'default'"],
+    ("then", "turns"),
+    [
+        ("", 50),
+        ("; numba.get_num_threads()", 1),
+        ("; numba.get_num_threads(); numba.config.THREADING_LAYER = 'default'", 1),
+    ],
     ids=["chosen", "launched", "launched by default"],
 )
-def test_threads_take_turns_with_the_workqueue_layer(then):
-    done = run_alone(WORK_QUEUE + then + TOGETHER, without="NUMBA_THREADING_LAYER")
+def test_threads_take_turns_with_the_workqueue_layer(then, turns):
+    done = run_alone(WORK_QUEUE + then + TOGETHER, turns, without="NUMBA_THREADING_LAYER")
     assert done.stdout == "False workqueue\n", done.stderr
 
 

@@ -47,7 +47,7 @@ def test_gimv(case):
     run_late(lambda: gimv_cases.check_known(case, graph, pairs, "cpu:1"))
 
 
-@pytest.mark.parametrize("engine", ["fused", "mapreduce"])
+@pytest.mark.parametrize("engine", ["fused", pytest.param("mapreduce", marks=pytest.mark.slow)])
 def test_gimv_with_fields(engine):
     graph, pairs = gimv_cases.weighted_graph()
     run_late(lambda: gimv_cases.check_parents(graph, pairs, "cpu:1", engine=engine))

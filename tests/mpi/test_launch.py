@@ -124,7 +124,7 @@ def is_alive(process):
     return True
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_ranks_and_their_folder_end_with_the_caller(tmp_path, number):
     (tmp_path / "program.py").write_text(STUCK)
     (tmp_path / "temporary").mkdir()

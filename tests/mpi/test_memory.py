@@ -29,8 +29,8 @@ EDGES, RANKS = 1_000_000, 4
     ("suffix", "vertices", "directed"),
     [
         (".txt", 50_000, False),
-        (".parquet", 50_000, False),
-        (".parquet", 400_000, False),
+        pytest.param(".parquet", 50_000, False, marks=pytest.mark.slow),
+        pytest.param(".parquet", 400_000, False, marks=pytest.mark.slow),
         (".parquet", 400_000, True),
     ],
 )

@@ -26,7 +26,13 @@ def test_five_algorithms(name, split, directed):
     run_ranks(ranks, lambda _: truth.check(on=on, policy=policy, alpha=0.4))
 
 
-@pytest.mark.parametrize("policy", policy_names())
+# One policy of each kind; the everyday command leaves out the others.
+SOME = ("random", "high", "hash", "ldg", "metis", "PD-LR")
+
+
+@pytest.mark.parametrize(
+    "policy", [pytest.param(name, marks=[pytest.mark.slow] * (name not in SOME)) for name in policy_names()]
+)
 def test_every_policy(policy):
     """Every policy works with two elements on each of two to four ranks."""
     if policy == "metis":

@@ -18,6 +18,7 @@ INF = float("inf")
 # Compiling a program needs seconds.
 slow = pytest.mark.slow
 SPLITS = ["cpu:1", "cpu:1,cpu:1"]
+ENGINES = ["fused", pytest.param("mapreduce", marks=slow)]
 
 
 def complete(n):
@@ -62,13 +63,14 @@ def test_katz_of_large_values_has_length_1():
 # ---- GIM-V and vertex programs -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ["fused", "mapreduce"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_value_that_overflows_is_refused(engine):
     graph = ev.Graph.from_edges([5, 6], [6, 5])
     with pytest.raises(ev.ArgumentError, match=r"^gimv: the value of vertex 5 is infinite after"):
         ev.gimv(graph, lambda m, v: v * 1e90, max, lambda old, new: new, 1.0, engine=engine, on="cpu:1")
 
 
+@slow
 def test_an_infinite_identity_is_no_reason_for_an_overflow():
     """All vertices have messages, so the identity of `min` is the value of no vertex."""
     graph = ev.Graph.from_edges([0, 1], [1, 0])
@@ -143,12 +145,12 @@ def test_cdlp_says_whether_labels_still_change():
     assert ev.cdlp(ev.Graph.from_edges([], [], n=3)).outcome["converged"] is True
 
 
-def test_gimv_says_whether_values_still_change():
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gimv_says_whether_values_still_change(engine):
     graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
-    for engine in ("fused", "mapreduce"):
-        for iterations, converged in ((1, False), (3, False), (4, True)):
-            r = ev.gimv(graph, lambda m, v: v, min, min, [0, 1, 2, 3], until=iterations, engine=engine)
-            assert r.outcome == {"iterations": iterations, "converged": converged}
+    for iterations, converged in ((1, False), (3, False), (4, True)):
+        r = ev.gimv(graph, lambda m, v: v, min, min, [0, 1, 2, 3], until=iterations, engine=engine)
+        assert r.outcome == {"iterations": iterations, "converged": converged}
 
 
 # ---- names of arguments in messages --------------------------------------------------------------

@@ -19,7 +19,12 @@ def graph():
     return gimv_cases.weighted_graph()
 
 
-@pytest.mark.parametrize("case", gimv_cases.CASES)
+def marked(case):
+    """Return a case. The everyday command leaves out some, because each compiles several kernels."""
+    return pytest.param(case, marks=[pytest.mark.slow] * (case in ("beliefs", "hadi", "random_walk")))
+
+
+@pytest.mark.parametrize("case", map(marked, gimv_cases.CASES))
 def test_known_algorithms(graph, case):
     """Each operator set gives the answer of NetworkX or SciPy on one and three elements, and two ranks."""
     for on in SPLITS:

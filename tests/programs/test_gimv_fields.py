@@ -19,6 +19,7 @@ def test_shortest_paths_with_parents():
     run_ranks(2, lambda _: gimv_cases.check_parents(*graph, "cpu:1"))
 
 
+@pytest.mark.slow
 def test_every_parameter():
     """Each vertex makes its message."""
     gimv_cases.check_every_parameter_of_fields(SPLITS)

@@ -230,7 +230,10 @@ def _summary(key, values):
     return total / (key + 1), max(values[1]), len(values[2]), values[3].sum()
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+OTHERS = [pytest.param(arch, marks=pytest.mark.slow) for arch in ("sm_80", "sm_100")]
+
+
+@pytest.mark.parametrize("arch", ["sm_90", *OTHERS])
 def test_functions_link_into_their_kernels(arch):
     """The linker inlines the functions, and each kernel can be loaded by its name."""
     mapped = read_operator("map", _every_parameter, compilation.MAP_PARAMETERS)

@@ -53,9 +53,9 @@ def empty_cache(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arch", "value", "wide", "weight"),
     [
-        ("sm_80", "float", "double", "u8"),
+        pytest.param("sm_80", "float", "double", "u8", marks=pytest.mark.slow),
         ("sm_90", "double", "double", "float"),
-        ("sm_100", "i64", "i64", "i16"),
+        pytest.param("sm_100", "i64", "i64", "i16", marks=pytest.mark.slow),
     ],
 )
 def test_operators_link_into_every_kernel(arch, value, wide, weight):

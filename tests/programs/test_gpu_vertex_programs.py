@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import cycle, product
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ LIBRARY = {
 }
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
 CASES = [
-    *product(EVERY_PARAMETER, ARCHITECTURES),
+    *zip(EVERY_PARAMETER, ARCHITECTURES, strict=True),
     ("gimv", "sm_90"),
     *zip(LIBRARY, cycle(ARCHITECTURES), strict=False),
 ]

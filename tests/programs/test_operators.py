@@ -107,6 +107,7 @@ def test_functions_that_cannot_be_compiled(function, v0, message):
         ev.gimv(graph, function, min, min, v0)
 
 
+@pytest.mark.slow
 def test_an_exception_while_a_kernel_runs():
     """An index out of range is an error, whichever thread meets it, and not a result that lacks vertices."""
     path = ev.Graph.from_edges(range(40), range(1, 41))

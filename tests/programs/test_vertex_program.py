@@ -29,6 +29,7 @@ def test_messages_of_inactive_neighbours_are_current():
     vertex_cases.check_inactive_neighbours(SPLITS)
 
 
+@pytest.mark.slow
 def test_every_parameter():
     vertex_cases.check_every_parameter(SPLITS)
 
@@ -41,6 +42,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_fields_of_any_name():
     """The same program with other names of fields."""
     source = (

@@ -35,7 +35,7 @@ LARGE = {
     "uniform": lambda: uniform(sized(12, 9)),
     "grid": lambda: grid(*sized((48, 48), (16, 16))),
     "star": lambda: star(4096),
-    "chain": lambda: chain(sized(200, 70)),
+    "chain": lambda: chain(sized(100, 70)),
     "self-loops": lambda: self_loops(sized(2047, 511)),
     "duplicates": lambda: duplicates(sized(2049, 513)),
     "isolated": lambda: isolated(sized(4097, 1025)),

@@ -204,7 +204,9 @@ def test_a_failed_write_keeps_the_old_graphalytics_dataset(tmp_path, monkeypatch
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("rename", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "rename", [1, *(pytest.param(rename, marks=pytest.mark.slow) for rename in (2, 3, 4))]
+)
 def test_a_killed_write_leaves_a_readable_graphalytics_dataset(tmp_path, rename):
     """The new graph can be read after each rename, and the next write removes temporary files."""
     old, new = ev.Graph.from_edges([0, 1], [1, 2]), ev.Graph.from_edges([5, 6, 6], [6, 7, 8])

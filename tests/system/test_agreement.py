@@ -18,12 +18,12 @@ from itertools import pairwise
 from pathlib import Path
 from types import FunctionType
 
+import kcore_example
 import numpy as np
 import pandas as pd
 import pytest
 
 import evener as ev
-import kcore_example
 from evener.cli.rank_tables import show_ranks
 from evener.engine.timeline import Timeline
 from evener.graph import checksums

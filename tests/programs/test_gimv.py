@@ -21,7 +21,9 @@ def graph():
 
 def marked(case):
     """Return a case. The everyday command leaves out some, because each compiles several kernels."""
-    return pytest.param(case, marks=[pytest.mark.slow] * (case in ("beliefs", "hadi", "random_walk")))
+    return pytest.param(
+        case, marks=[pytest.mark.slow] * (case in ("beliefs", "eigenvector", "hadi", "random_walk"))
+    )
 
 
 @pytest.mark.parametrize("case", map(marked, gimv_cases.CASES))

@@ -172,6 +172,7 @@ def keys_of(value):
     return [(one.meaning, one.fixed.code) for one in operators_of(value).values()]
 
 
+@pytest.mark.slow
 def test_keys_are_equal_in_other_processes():
     """Another process with another seed of hashes and definitions of its own finds the same keys."""
     text = "from test_outer_values import keys_of; print(keys_of(2))"

@@ -81,7 +81,9 @@ def test_weights_are_those_of_networkx(name):
 
 
 @slow
-@pytest.mark.parametrize(("name", "dtype"), zip(ALGORITHMS, ["int8", "uint64", "float32"], strict=True))
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("eigenvector", "int8"), ("hits", "uint64"), ("katz", "float32")]
+)
 def test_weights_of_any_type(name, dtype):
     graph, edges = random_graph(directed=True, dtype=dtype)
     found = getattr(ev, name)(graph, **ALGORITHMS[name])

@@ -26,7 +26,7 @@ def marked(case):
     )
 
 
-@pytest.mark.parametrize("case", map(marked, gimv_cases.CASES))
+@pytest.mark.parametrize("case", [marked(case) for case in gimv_cases.CASES])
 def test_known_algorithms(graph, case):
     """Each operator set gives the answer of NetworkX or SciPy on one and three elements, and two ranks."""
     for on in SPLITS:

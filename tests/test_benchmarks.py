@@ -357,7 +357,7 @@ def read_record(folder, name):
 
 @pytest.mark.slow
 def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
-    words = ["--scale", "7", "--sources", "1", "--iterations", "1", "--rounds", "1", "--alphas", "0.3", "0.5"]
+    words = ["--scale", "7", "--sources", "1", "--iterations", "1", "--rounds", "1"]
     options = options_of(figures, monkeypatch, *words, "--on", "cpu:1,cpu:1,cpu:1")
     with pytest.raises(SystemExit) as ended:
         figures.output.produce(figures.output.NAMES, options, keep_runs=True)

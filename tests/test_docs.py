@@ -117,7 +117,7 @@ def modules_with_examples():
             yield ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("module", modules_with_examples())
+@pytest.mark.parametrize("module", list(modules_with_examples()))
 @pytest.mark.usefixtures("elsewhere")
 def test_examples_in_docstrings(module):
     failed, _ = doctest.testmod(importlib.import_module(module))

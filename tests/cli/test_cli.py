@@ -695,6 +695,7 @@ def test_a_run_works_without_standard_error(evener, monkeypatch):
     assert "is ignored" not in done.out
 
 
+@pytest.mark.slow
 def test_characters_that_the_encoding_lacks_are_replaced(apart):
     done = apart("-m", "evener", "run", "wcc", "rmat:4", "--on", "cpu:1", PYTHONIOENCODING="ascii")
     assert done.status == 0

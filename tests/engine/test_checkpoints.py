@@ -132,7 +132,7 @@ def marked(name):
 
 
 @pytest.mark.parametrize("place", PLACES, ids=["one", "two"])
-@pytest.mark.parametrize("name", map(marked, CASES))
+@pytest.mark.parametrize("name", [marked(name) for name in CASES])
 def test_a_run_continues(tmp_path, name, place):
     """A run continues to the same bytes on the same elements, and to the same answer on others."""
     run, spec, superstep = CASES[name]

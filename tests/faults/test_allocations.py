@@ -23,7 +23,11 @@ ARGUMENTS = {
     "sssp": {"source": 0},
 }
 ELEMENTS = [["cpu:1"], ["cpu:1", "cpu:1"]]
-SUFFIXES = sorted(one.suffixes[0] for one in all_formats())
+# The everyday command tests a text format, a table, and the own format.
+SUFFIXES = [
+    pytest.param(suffix, marks=[pytest.mark.slow] * (suffix not in (".txt", ".parquet", ".evg")))
+    for suffix in sorted(one.suffixes[0] for one in all_formats())
+]
 
 
 @pytest.fixture(scope="module")

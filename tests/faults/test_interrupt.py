@@ -113,7 +113,12 @@ class TestInterrupt:
                 process.kill()
 
     @pytest.mark.parametrize(
-        ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+        ("number", "status"),
+        [
+            (signal.SIGINT, 130),
+            pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
+            pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+        ],
     )
     def test_an_endless_kernel(self, tmp_path, number, status):
         with self.start(STUCK, tmp_path) as process:

@@ -149,9 +149,10 @@ def test_every_kernel_and_parameter_is_read(file):
 
 INTEGERS = ["u8", "u16", "u32", "u64"]
 TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"], "Word": INTEGERS}
-WEIGHTS = [*INTEGERS, "float", "double"]
+# Weights of 16 and 32 bits compile as those of 8 and 64 bits.
+WEIGHTS = ["u8", "u64", "float", "double"]
 # Pairs of distances and weights: 64-bit integer weights give floating-point distances.
-DISTANCES = [*product(["u32"], INTEGERS), *product(["double"], ["u64", "float", "double"])]
+DISTANCES = [*product(["u32"], ["u8", "u64"]), *product(["double"], ["u64", "float", "double"])]
 
 
 def combinations(types):

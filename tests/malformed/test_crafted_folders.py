@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import zlib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,19 +14,22 @@ import pytest
 import evener as ev
 from support.json_fields import VALUES, fields_of, replace
 
-GRAPHS = {
-    "weighted": ev.Graph.from_edges([10, 20, 20, 40], [20, 40, 30, 10], [1.5, 2.5, 0.5, 4.0]),
-    "names": ev.Graph.from_edges(["ann", "bob"], ["bob", "é"], directed=False),
-}
+
+@cache
+def graphs():
+    return {
+        "weighted": ev.Graph.from_edges([10, 20, 20, 40], [20, 40, 30, 10], [1.5, 2.5, 0.5, 4.0]),
+        "names": ev.Graph.from_edges(["ann", "bob"], ["bob", "é"], directed=False),
+    }
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Write a container of each graph, and a placed graph."""
     base = tmp_path_factory.mktemp("folders")
-    for name, graph in GRAPHS.items():
+    for name, graph in graphs().items():
         ev.write(graph, base / f"{name}.evg")
-    ev.write_partitioned(ev.partition(GRAPHS["weighted"], "cpu:1,cpu:1"), base / "placed")
+    ev.write_partitioned(ev.partition(graphs()["weighted"], "cpu:1,cpu:1"), base / "placed")
     return base
 
 
@@ -42,7 +46,7 @@ def check(found, name, path):
     if isinstance(found, ev.FormatError):
         assert str(path) in str(found)
         return
-    expected = GRAPHS[name]
+    expected = graphs()[name]
     assert found.directed == expected.directed
     np.testing.assert_array_equal(found.ids, expected.ids)
     for one, other in zip(found.edges(), expected.edges(), strict=True):
@@ -127,7 +131,7 @@ def test_arrays_that_mean_the_same(folders, tmp_path):
     """Integers of another size, and big-endian numbers, are the same ids and weights."""
     for name, array in (
         ("ids", np.array([10, 20, 30, 40], np.uint8)), ("ids", np.array([10, 20, 30, 40], ">i8")),
-        ("weights", np.array(GRAPHS["weighted"].weights, ">f8")),
+        ("weights", np.array(graphs()["weighted"].weights, ">f8")),
     ):  # fmt: skip
         path = tmp_path / f"{array.dtype.str[1:]}{name}.evg"
         shutil.copytree(folders / "weighted.evg", path)

@@ -41,6 +41,7 @@ def check_continues(folder, expected, *, other):
     np.testing.assert_allclose(on_ranks(other, f"{folder}-other"), expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_rank_killed_while_it_writes_a_shard(tmp_path, expected):
     folder = tmp_path / "c"
     folder.mkdir()

@@ -59,6 +59,7 @@ def test_vertex_programs():
     run_late(lambda: vertex_cases.check_few_vertices_work(graph, expected, "cpu:1"))
 
 
+@pytest.mark.slow
 def test_mapreduce():
     graph = ev.read("rmat:8,seed=3")
     groups = pairs_of(graph, np.zeros(graph.n))

@@ -31,7 +31,7 @@ EDGES, RANKS = 1_000_000, 4
         (".txt", 50_000, False),
         pytest.param(".parquet", 50_000, False, marks=pytest.mark.slow),
         pytest.param(".parquet", 400_000, False, marks=pytest.mark.slow),
-        (".parquet", 400_000, True),
+        pytest.param(".parquet", 400_000, True, marks=pytest.mark.slow),
     ],
 )
 def test_the_peak_is_at_most_three_shares(tmp_path, monkeypatch, suffix, vertices, directed):

@@ -85,6 +85,7 @@ def job(machines, monkeypatch, *words):
     return launcher.start("netns", "exec", "evener-a", mpiexec, *own)
 
 
+@pytest.mark.slow
 def test_a_job_over_tcp(machines, monkeypatch):
     before = received()
     words = ("run", "pagerank", "rmat:12", "--on", "cpu:1", "--verify")

@@ -371,14 +371,12 @@ def test_io_by_hand():
     assert owners_of("io", [1 / 3] * 3) == [0, 0, 1, 1, 2, 2, 2, 2]
 
 
-# Two triangles, 0 2 4 and 1 3 5, and the edge 4-1.
-TRIANGLES = ev.Graph.from_edges([0, 2, 4, 1, 3, 5, 4], [2, 4, 0, 3, 5, 1, 1], directed=False)
-
-
 def owners_of_triangles(policy, shares):
-    degree = TRIANGLES.out_degree()
+    """Return the owners of two triangles, 0 2 4 and 1 3 5, with the edge 4-1."""
+    graph = ev.Graph.from_edges([0, 2, 4, 1, 3, 5, 4], [2, 4, 0, 3, 5, 1, 1], directed=False)
+    degree = graph.out_degree()
     by_degree = np.argsort(-degree.astype(np.int64), kind="stable").astype(np.uint32)
-    return owners(by_degree, degree, policy=policy, shares=np.array(shares), graph=TRIANGLES).tolist()
+    return owners(by_degree, degree, policy=policy, shares=np.array(shares), graph=graph).tolist()
 
 
 def test_ldg_by_hand():

@@ -186,7 +186,7 @@ sys.exit(status)
 
 
 @pytest.mark.skipif(not jit.CACHE, reason="compiling all kernels is slow")
-@pytest.mark.parametrize("on", [["--on", "cpu:1,cpu:1"], []], ids=str)
+@pytest.mark.parametrize("on", [["--on", "cpu:1,cpu:1"], pytest.param([], marks=pytest.mark.slow)], ids=str)
 def test_a_run_that_needs_no_plan_imports_no_planner(on, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     done = subprocess.run([sys.executable, "-c", MODULES, *on], capture_output=True, text=True, check=False)

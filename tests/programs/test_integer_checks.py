@@ -77,7 +77,8 @@ def test_floating_point_numbers_follow_numpy():
     assert np.isnan(run(0.0, 0.0)[0])
 
 
-CHAIN = ev.Graph.from_edges([0, 1], [1, 2])
+def chain():
+    return ev.Graph.from_edges([0, 1], [1, 2])
 
 
 def test_a_program_that_divides_by_0():
@@ -85,7 +86,7 @@ def test_a_program_that_divides_by_0():
 
     def run(v0):
         return ev.gimv(
-            CHAIN,
+            chain(),
             lambda m, v, degree: 12 // v // degree,
             max,
             lambda old, new, vertex: new if vertex > 0 else old,
@@ -125,12 +126,12 @@ def test_unsigned_weights(run):
 @pytest.mark.parametrize(
     ("name", "run"),
     [
-        ("v0=", lambda x: ev.gimv(CHAIN, lambda m, v: v, min, min, x)),
-        ("v0={'x': ...}", lambda x: ev.gimv(CHAIN, lambda m, v: v, min, min, {"x": x})),
+        ("v0=", lambda x: ev.gimv(chain(), lambda m, v: v, min, min, x)),
+        ("v0={'x': ...}", lambda x: ev.gimv(chain(), lambda m, v: v, min, min, {"x": x})),
         (
             "state={'x': ...}",
             lambda x: ev.vertex_program(
-                CHAIN,
+                chain(),
                 ev.VertexProgram(
                     state={"x": x}, send=lambda s, w: s.x, combine=min, apply=lambda s, m: ((m,), 0)
                 ),
@@ -138,7 +139,7 @@ def test_unsigned_weights(run):
         ),
         (
             "values=",
-            lambda x: ev.mapreduce(CHAIN, lambda source, target: (target, 1), combine=min, values=x),
+            lambda x: ev.mapreduce(chain(), lambda source, target: (target, 1), combine=min, values=x),
         ),
     ],
 )
@@ -150,4 +151,4 @@ def test_unsigned_values(name, run):
 
 def test_unsigned_results():
     with pytest.raises(ev.ArgumentError, match=r"map: returns uint64 at .*; convert it with np.int64"):
-        ev.mapreduce(CHAIN, lambda source, target: (np.uint64(source), 1), combine=min)
+        ev.mapreduce(chain(), lambda source, target: (np.uint64(source), 1), combine=min)

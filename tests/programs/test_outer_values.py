@@ -172,6 +172,7 @@ def keys_of(value):
     return [(one.meaning, one.fixed.code) for one in operators_of(value).values()]
 
 
+@pytest.mark.slow
 def test_keys_are_equal_in_other_processes():
     """Another process with another seed of hashes and definitions of its own finds the same keys."""
     text = "from test_outer_values import keys_of; print(keys_of(2))"
@@ -223,9 +224,6 @@ def test_code_that_needs_constants():
     assert operator is given
 
 
-PAIR = ev.Graph.from_edges([0, 1], [1, 0])
-
-
 class StopError(Exception):
     """Raised to stop a run."""
 
@@ -239,12 +237,13 @@ def test_another_number_compiles_nothing(tmp_path, monkeypatch):
     """In the same process, and in a process that loads the kernel from the cache folder."""
     monkeypatch.setattr(kernel_cache, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(compilation, "_kernels", {})
+    pair = ev.Graph.from_edges([0, 1], [1, 0])
 
     def run(k, until=1, **more):
         step = SimpleNamespace(k=k)
         with event.install_recorder("numba:compile") as recorder:
             r = ev.gimv(
-                PAIR, lambda m, v: v * step.k, max, lambda old, new: new + k, 1.0, until=until, **more
+                pair, lambda m, v: v * step.k, max, lambda old, new: new + k, 1.0, until=until, **more
             )
         return r["value"].tolist(), len(recorder.buffer) > 0
 

@@ -165,7 +165,7 @@ def marked(name):
     return pytest.param(name, marks=[pytest.mark.slow] * (name not in registry.names_with_kernels()))
 
 
-@pytest.mark.parametrize("name", map(marked, ALGORITHMS))
+@pytest.mark.parametrize("name", [marked(name) for name in ALGORITHMS])
 def test_every_option_of_an_algorithm_is_verified(name):
     weights = np.array([1.0, 2.0, 0.5, 4.0, 1.0])
     graph = ev.Graph.from_edges([0, 1, 2, 0, 4], [1, 2, 3, 2, 5], weights, directed=False, n=8)

@@ -70,7 +70,7 @@ class FailingAllocations:
                 number += 1
                 for lasting in (False, True):
                     failed = self._call_failing(call, check, error, number, lasting=lasting)
-                assert _after_workers(used) <= before, f"allocation {number} failed and left bytes"
+                    assert _after_workers(used) <= before, f"allocation {number} failed and left bytes"
                 check(call())
             return number - 1
         finally:

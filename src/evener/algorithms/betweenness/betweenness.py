@@ -23,6 +23,7 @@ import numpy as np
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
+from evener.algorithms.betweenness.search import Pace, SearchState
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
@@ -54,10 +55,6 @@ single_block_kernels = KernelFile(__package__, "single_block")
 
 # Cost of pushing along an edge, where threads may conflict, over the cost of pulling along it.
 PUSH_COST = 4
-
-# Largest number of sources for which the timeline has a superstep per level, and of supersteps beyond.
-SOURCES_BY_LEVEL = 16
-RUNS_OF_SOURCES = 1000
 
 # Largest number of vertices and edges of a narrow level, and of narrow levels in one call.
 NARROW = 1 << 12
@@ -171,60 +168,11 @@ def betweenness(
     return finish_run(result)
 
 
-class SearchState:
-    """The arrays of a run, allocated once for all sources."""
-
-    def __init__(self, engine: Engine, n: int) -> None:
-        self.centrality = engine.owned_array("float64", 0)
-        self.value = engine.array("float64")
-        self.arriving = engine.array("float64", 0)
-        self.visited, self.frontier, self.arrived = engine.bitmaps(3)
-        self.order = engine.owned_array("uint32")
-        # Long enough for most graphs. A bound per vertex would double the memory of `value`.
-        self._max_bounds = n + 2
-        self._capacity = min(2 * NARROW_LEVELS, self._max_bounds)
-        self.bounds = engine.local_array(self._capacity, "uint64")
-        # Four numbers per narrow level: see `_count_paths`.
-        self.levels = engine.local_array(4 * NARROW_LEVELS, "float64")
-
-    def bounds_for(self, engine: Engine, levels: int, more: int) -> PartitionedArray:
-        """Return `bounds` with room for this many levels and `more` levels of one more call."""
-        needed = levels + more + 1
-        if self._capacity < min(needed, self._max_bounds):
-            self._capacity = min(max(2 * self._capacity, needed), self._max_bounds)
-            self.bounds = engine.lengthen(self.bounds, self._capacity, kept=levels + 1)
-        return self.bounds
-
-
-class Pace:
-    """Begins a superstep at each level or, for many sources, at each run of sources."""
-
-    def __init__(self, engine: Engine, sources: int) -> None:
-        self._engine = engine
-        self._sources = sources
-        self._run = -(-sources // RUNS_OF_SOURCES)
-        self._by_level = sources <= SOURCES_BY_LEVEL
-        self._done = 0
-        self._edges = 0
-
-    def source(self, done: int, edges: int) -> None:
-        """Begin the next source, after `done` sources whose searches followed `edges` edges."""
-        self._done = done
-        if not self._by_level and done % self._run == 0:
-            # The edges of the previous run, because the next edges are not known.
-            self._engine.superstep("sources", edges=edges - self._edges, fraction=done / self._sources)
-            self._edges = edges
-
-    def level(self, phase: str, edges: int = 0) -> None:
-        if self._by_level:
-            self._engine.superstep(phase, edges=edges, fraction=self._done / self._sources)
-
-
 @translate_errors("computing betweenness")
 def _accumulate(
     engine: Engine, checkpoints: Checkpoints, pg: PartitionedGraph, chosen: NDArray[np.int64]
 ) -> tuple[PartitionedArray, int]:
-    state, done, edges = SearchState(engine, pg.graph.n), 0, 0
+    state, done, edges = SearchState(engine, pg.graph.n, NARROW_LEVELS), 0, 0
     pace, on_group = Pace(engine, len(chosen)), None
     if engine.group is not None:
         on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)

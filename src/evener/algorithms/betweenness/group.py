@@ -13,7 +13,7 @@ from evener.errors import ArgumentError
 from evener.kernels.kernel import KernelFile
 
 if TYPE_CHECKING:
-    from evener.algorithms.betweenness.betweenness import Pace, SearchState
+    from evener.algorithms.betweenness.search import Pace, SearchState
     from evener.engine.engine import Engine, PartitionedArray
     from evener.engine.group import ElementGroup
     from evener.graph.graph import Graph

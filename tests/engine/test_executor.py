@@ -127,6 +127,24 @@ def test_an_error_is_raised_after_the_calls_in_progress(drained, culprit):
     assert executor.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
 
 
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_first_error_is_raised_with_a_note_about_the_second(drained, first):
+    meeting = threading.Barrier(2)
+
+    def call(i):
+        meeting.wait(60)
+        if i == first:
+            raise ZeroDivisionError
+        assert drained.wait(60)
+        msg = "the second"
+        raise ValueError(msg)
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        executor.run_all([(CPU, call, (i,)) for i in range(2)], 1)
+    assert caught.value.__notes__ == ["another element also failed: ValueError('the second')"]
+
+
 @pytest.fixture
 def interruptible():
     """Install Python's default handler of SIGINT."""
@@ -161,6 +179,22 @@ def test_an_interrupt_is_raised_after_the_calls_in_progress(times):
         executor.run_all([(CPU, call, (i,)) for i in range(2)], 1)
     assert len(ended) == 1
     assert executor.run_all([(CPU, divmod, (7, 2))] * 2, 1) == [(3, 1)] * 2
+
+
+@pytest.mark.usefixtures("threads", "interruptible")
+def test_an_interrupt_after_an_error_is_raised():
+    meeting, caller = threading.Barrier(2), threading.get_ident()
+
+    def call(_):
+        meeting.wait(60)
+        if threading.get_ident() == caller:
+            raise ZeroDivisionError
+        time.sleep(0.1)  # until the caller waits
+        signal.pthread_kill(caller, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        executor.run_all([(CPU, call, (i,)) for i in range(2)], 1)
+    assert caught.value.__notes__ == ["another element also failed: ZeroDivisionError()"]
 
 
 @pytest.mark.usefixtures("threads", "interruptible")

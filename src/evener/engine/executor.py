@@ -102,8 +102,8 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
     Raises
     ------
     BaseException
-        The first error of a call, or an interrupt. No further call begins, and the function first waits for
-        the calls in progress.
+        The first interrupt or, without one, the first error of a call, with notes about other errors. No
+        further call begins, and the function first waits for the calls in progress.
     """
     if len(calls) == 1:
         element, function, args = calls[0]
@@ -115,7 +115,7 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
     # Each `next` of this iterator is atomic.
     turns = iter([turn for turn, (element, _, _) in enumerate(calls) if not element.deferred])
 
-    errors: list[BaseException] = []
+    errors: list[BaseException] = []  # in the order of time
     # A worker holds its lock during all of its calls.
     at_work = [Lock() for _ in range(workers)]
 
@@ -136,25 +136,37 @@ def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], 
         for working in at_work:
             _threads().submit(work, working)
         take_turns()
-    finally:
-        # Wait for the workers, also during interrupts: they write to arrays that the caller uses again. A
-        # worker that starts later finds no call left.
-        interrupts: list[BaseException] = []
-        while True:
-            try:
-                list(turns)
-                for working in at_work:
-                    with working:
-                        pass
-                break
-            except BaseException as interrupt:  # noqa: BLE001 - raised when all have ended
-                interrupts.append(interrupt)
-                interrupt_calls()
-        if interrupts:
-            raise interrupts.pop()
+    except BaseException as error:  # noqa: BLE001 - raised when all have ended
+        errors.append(error)
+    # Wait for the workers, also during interrupts: they write to arrays that the caller uses again. A worker
+    # that starts later finds no call left.
+    while True:
+        try:
+            list(turns)
+            for working in at_work:
+                with working:
+                    pass
+            break
+        except BaseException as interrupt:  # noqa: BLE001 - raised when all have ended
+            errors.append(interrupt)
+            interrupt_calls()
     if errors:
-        raise errors.pop()
+        raise _first(errors)
     return answers
+
+
+def _first(errors: list[BaseException]) -> BaseException:
+    """Return the first interrupt or, without one, the first error, with notes about the others.
+
+    The list is empty afterwards: the traceback of an error would keep it, and the arrays of the calls, alive.
+    """
+    errors.sort(key=lambda error: isinstance(error, Exception))
+    first, *others = errors
+    errors.clear()
+    for other in others:
+        if isinstance(other, Exception):
+            first.add_note(f"another element also failed: {other!r}")
+    return first
 
 
 @cache

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 
 import pytest
 
@@ -96,6 +98,15 @@ def test_the_error_for_unsupported_code_names_the_line():
         ev.ArgumentError, match=r"combine2: cannot be compiled: .*hex.*, line \d+: return x.hex\(\)"
     ):
         linked(COLUMNS, message, {}, "sm_90")
+
+
+def test_other_threads_see_the_current_gpu_while_functions_are_compiled(monkeypatch):
+    dispatcher = import_module("numba.cuda.dispatcher")
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: "the current GPU")
+    with link._inner_functions_for((8, 9)), ThreadPoolExecutor(1) as other:
+        assert dispatcher.get_current_device().compute_capability == (8, 9)
+        assert other.submit(lambda: dispatcher.get_current_device()).result() == "the current GPU"
+    assert dispatcher.get_current_device() == "the current GPU"
 
 
 def test_the_error_names_a_missing_compiler(monkeypatch):

@@ -11,7 +11,7 @@ import contextlib
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from threading import RLock
+from threading import RLock, get_ident
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -103,10 +103,18 @@ def link(parts: Sequence[bytes], arch: str) -> bytes:
 
 @contextlib.contextmanager
 def _inner_functions_for(capability: tuple[int, int]) -> Iterator[None]:
-    """Compile functions that a function calls for the same capability, instead of the current GPU's."""
+    """Compile functions that a function calls for the same capability, instead of the current GPU's.
+
+    numba-cuda has no argument for this capability: `CUDADispatcher.compile_device` asks for the current GPU.
+    Other threads, which may run kernels of the user, still get the current GPU.
+    """
     dispatcher: Any = import_module("numba.cuda.dispatcher")
-    current = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    current, here = dispatcher.get_current_device, get_ident()
+
+    def device() -> Any:
+        return SimpleNamespace(compute_capability=capability) if get_ident() == here else current()
+
+    dispatcher.get_current_device = device
     try:
         yield
     finally:

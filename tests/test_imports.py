@@ -1,4 +1,4 @@
-"""Modules import only their own tier and lower tiers, and never in a cycle."""
+"""Modules import only their own tier and lower tiers, and never in a cycle. Imports for types count."""
 
 from __future__ import annotations
 
@@ -41,18 +41,8 @@ MODULES = {dotted(path): path for path in HOME.rglob("*.py")}
 
 
 def imported(source, modules):
-    """Yield the modules that a file imports, also in functions, but not under TYPE_CHECKING."""
-    tree = ast.parse(source)
-    for_types = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for statement in node.body
-        for inner in ast.walk(statement)
-    }
-    for node in ast.walk(tree):
-        if node in for_types:
-            continue
+    """Yield the modules that a file imports, also in functions and under TYPE_CHECKING."""
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "evener":
             parent = node.module.partition(".")[2]
             for alias in node.names:
@@ -64,9 +54,20 @@ def imported(source, modules):
                     yield alias.name.partition(".")[2] or "__init__"
 
 
-GRAPH = {
+# Imports for types that are not checked yet: a placement names its plan, and a plan names the algorithm.
+EXCEPTIONS = {
+    ("partition.partitioned", "planning.cost_model"),
+    ("partition.partitioned", "planning.plan"),
+    ("partition.sizes", "partition.partitioned"),
+    ("planning.planner", "spec.algorithm"),
+    ("planning.prior", "planning.cost_model"),
+    ("planning.prior", "spec.algorithm"),
+    ("spec.algorithm", "spec.verification"),
+}
+IMPORTS = {
     name: set(imported(path.read_text(encoding="utf-8"), MODULES)) - {name} for name, path in MODULES.items()
 }
+GRAPH = {name: {one for one in targets if (name, one) not in EXCEPTIONS} for name, targets in IMPORTS.items()}
 
 
 def tier_of(name):
@@ -89,6 +90,10 @@ def test_a_module_imports_its_own_tier_and_lower_tiers(name):
     assert {one for one in GRAPH[name] if tier_of(one) < tier_of(name)} == set()
 
 
+def test_every_exception_is_an_import():
+    assert {pair for pair in EXCEPTIONS if pair[1] not in IMPORTS[pair[0]]} == set()
+
+
 def test_no_cycles():
     assert cycles(GRAPH) == {}
 
@@ -96,9 +101,15 @@ def test_no_cycles():
 def test_imports_are_found():
     source = (
         "from evener import errors\nfrom evener.graph.csr import CSR\nimport evener.engine.workspace as s\n"
-        "def f():\n    import evener\nif TYPE_CHECKING:\n    from evener.cli import x\n"
+        "def f():\n    import evener\nif TYPE_CHECKING:\n    from evener.cli import app\n"
     )
-    assert set(imported(source, MODULES)) == {"errors", "graph.csr", "engine.workspace", "__init__"}
+    assert set(imported(source, MODULES)) == {
+        "errors",
+        "graph.csr",
+        "engine.workspace",
+        "__init__",
+        "cli.app",
+    }
 
 
 def test_cycles_are_found():

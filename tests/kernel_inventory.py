@@ -14,7 +14,7 @@ from evener.elements.cpu import _module_of
 
 SHARED = ["bits", "exchange", "frontier", "message"]
 OF_ALGORITHMS = [
-    "evener.algorithms:goal",
+    "evener.spec:goal",
     "evener.algorithms.betweenness:kernels",
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",

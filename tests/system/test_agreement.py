@@ -32,7 +32,6 @@ from evener.partition.distributed.read import READ_OPTIONS, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.programs.mapreduce.rows import Rows
 from evener.results.rows import ResultRows
-from evener.results.values import ResultValues
 from evener.results.views import ResultViews
 from evener.spec.arguments import ensure_placed
 from evener.spec.registry import find, names
@@ -44,16 +43,7 @@ from evener.testing.ranks import RankError, run_ranks
 HOME = Path(ev.__file__).parent
 RANKS = 3
 OTHER = 1  # the rank that calls differently
-CLASSES = [
-    ev.Result,
-    ResultRows,
-    ResultValues,
-    ResultViews,
-    Rows,
-    PartitionedGraph,
-    DistributedGraph,
-    ev.Graph,
-]
+CLASSES = [ev.Result, ResultRows, ResultViews, Rows, PartitionedGraph, DistributedGraph, ev.Graph]
 # A driver that calls them runs inside a collective call. Comparing calls would slow its loop.
 OF_DRIVERS = [ev.Engine]
 # The row of each source has headers of its own.
@@ -131,7 +121,7 @@ def operations(s):
         "verify": (ev.verify, {"result": s.result}),
         "show_ranks": (show_ranks, {"world": s.placed.world, "as_json": False}),
         "Engine.__init__": (ev.Engine, {"partitioned": s.placed, "algorithm": "own"}),
-        "ResultValues._gather_array": (ev.Result._gather_array, {"self": s.result, "name": "distance"}),
+        "RunRecord._gather_array": (ev.Result._gather_array, {"self": s.result, "name": "distance"}),
         "Result.gather": (ev.Result.gather, {"self": s.result}),
         "Result.top": (ev.Result.top, {"self": s.result}),
         "Result.write": (ev.Result.write, {"self": s.result, "path": "nowhere/a.csv"}),

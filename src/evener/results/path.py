@@ -13,12 +13,12 @@ from evener.partition.distributed.graph import DistributedGraph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
 
 __all__ = ["path_to"]
 
 
-def path_to(result: ResultValues, vertex: Any) -> list[Any]:
+def path_to(result: RunRecord, vertex: Any) -> list[Any]:
     """Return the ids on the path to a vertex, from its source on; none if it was not reached.
 
     The rank that has the vertex follows the parents inside its block. Then it sends the ids and the next
@@ -50,7 +50,7 @@ class _Block:
     The key of a vertex is its value in the array of parents: its id if ids are integers, else its number.
     """
 
-    def __init__(self, result: ResultValues) -> None:
+    def __init__(self, result: RunRecord) -> None:
         self._result = result
         self._first = result.block.start
         self._ids = result.ids

@@ -15,7 +15,7 @@ from evener.system.memory import require
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
     from evener.system.world import World
 
 __all__ = ["gather_ids", "gather_on_first_rank", "join_timelines"]
@@ -33,7 +33,7 @@ def gather_on_first_rank(values: NDArray[Any], world: World) -> NDArray[Any] | N
     return np.concatenate(parts) if world.rank == 0 else None
 
 
-def gather_ids(result: ResultValues) -> NDArray[Any] | None:
+def gather_ids(result: RunRecord) -> NDArray[Any] | None:
     """Return the ids of all vertices on rank 0, and None on other ranks.
 
     This is a collective operation; all ranks must call it.

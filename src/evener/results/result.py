@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
 
 __all__ = ["Result"]
 
@@ -85,8 +85,6 @@ class Result(ResultViews):
     [(7, 3), (5, 2)]
     """
 
-    # ---- ranks ----------------------------------------------------------------------------------
-
     @collective()
     def gather(self) -> Result | None:
         """Return the result with the values of all vertices on rank 0, and None on other ranks.
@@ -111,8 +109,6 @@ class Result(ResultViews):
         vars(whole).update(vars(self), _gather=dict.fromkeys(self), _gathered=gathered, _named={})
         whole.world, whole.block, whole._ids = SingleProcess(), range(self.graph.n), ids
         return whole
-
-    # ---- tables ---------------------------------------------------------------------------------
 
     @collective()
     def top(self, k: int = 10) -> list[tuple[Any, int | float]]:
@@ -164,8 +160,6 @@ class Result(ResultViews):
 
         write_rows(self, path)
 
-    # ---- reports --------------------------------------------------------------------------------
-
     def explain(self) -> str:
         """Return the time by phase and element, the shares of all time, and the bottleneck."""
         from evener.results.report.explain import explain
@@ -216,7 +210,7 @@ class Result(ResultViews):
 
         self._draw("trace", path, trace)
 
-    def _draw(self, what: str, path: str | os.PathLike[str], draw: Callable[[ResultValues], str]) -> None:
+    def _draw(self, what: str, path: str | os.PathLike[str], draw: Callable[[RunRecord], str]) -> None:
         """Write ``draw(self)`` on rank 0 atomically, after checking the name of the file."""
         from evener.results.report.names import check_name
         from evener.system.files import atomic_write

@@ -9,13 +9,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
     from evener.system.world import World
 
 __all__ = ["largest_values"]
 
 
-def largest_values(result: ResultValues, k: int) -> list[tuple[Any, int | float]]:
+def largest_values(result: RunRecord, k: int) -> list[tuple[Any, int | float]]:
     """Return the ids and values of `Result.top`. This is a collective operation; all ranks must call it."""
     name = next(iter(result))
     values, kind, first = result.gathered(name), result.columns[name].kind, result.block.start

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
 from evener.graph.views import html_table, id_column
-from evener.results.values import ResultValues
+from evener.results.path import path_to
+from evener.results.record import RunRecord
 from evener.system.agreement import collective
 from evener.system.html import escape
 
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+
 __all__ = ["ResultViews"]
 
 # Rows of a table in a notebook.
 _SHOWN = 10
 
 
-class ResultViews(ResultValues):
+class ResultViews(RunRecord):
     """The methods of a `Result` that show its arrays."""
 
     def to_arrow(self) -> pa.Table:
@@ -94,8 +96,6 @@ class ResultViews(ResultValues):
         >>> ev.bfs(g, source=1).path(7)
         [1, 2, 5, 7]
         """
-        from evener.results.path import path_to
-
         if "parent" not in self:
             msg = f"path: expected the result of a search, found a result of {self.algorithm}"
             raise ArgumentError(msg)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evener.planning.prediction import Prediction
     from evener.results.columns import Column
     from evener.results.energy.meter import Energy
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
 
 __all__ = [
     "bottleneck",
@@ -40,7 +40,7 @@ _SIMILAR_WAITS = 0.8
 _MIN_COMPILE_SHARE = 0.05
 
 
-def headline(result: ResultValues) -> str:
+def headline(result: RunRecord) -> str:
     """Return one line: the algorithm, the time, and the rate."""
     counted = _supersteps(result.timeline)
     weighted = ""
@@ -65,7 +65,7 @@ def counted_edges(columns: Iterable[Column]) -> str:
     return "edges" if any(column.kind == "group" for column in columns) else "traversed edges"
 
 
-def compile_sentence(result: ResultValues) -> str:
+def compile_sentence(result: RunRecord) -> str:
     """Return a sentence about the time for kernels if it was a large part of the run, else nothing."""
     ready = result.timeline.compile_seconds
     rest = result.seconds - ready
@@ -156,7 +156,7 @@ def placement_sentence(partitioned: PartitionedGraph) -> str:
     return f"Policy {partitioned.policy}; α = {share} of the edges are {on}."
 
 
-def explain(result: ResultValues) -> str:
+def explain(result: RunRecord) -> str:
     """Return the time by phase and element, the shares of all time, and the bottleneck."""
     timeline = result.timeline
     lines = [f"{headline(result)}.", f"Graph: {result.graph.summary}", ""]
@@ -185,7 +185,7 @@ def explain(result: ResultValues) -> str:
     return "\n".join(lines)
 
 
-def predicted(expected: Prediction, result: ResultValues) -> list[str]:
+def predicted(expected: Prediction, result: RunRecord) -> list[str]:
     """Return the predicted and measured times of the run and of each element."""
     lines = [comparison(expected, result.seconds, result.timeline.compile_seconds)]
     took = spent(result.timeline)

@@ -16,12 +16,12 @@ from evener.system.html import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
 
 __all__ = ["page"]
 
 
-def page(result: ResultValues) -> str:
+def page(result: RunRecord) -> str:
     """Return the page for `result`."""
     from evener.system.version import __version__
 
@@ -44,7 +44,7 @@ def page(result: ResultValues) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _sections(result: ResultValues) -> Iterator[tuple[str, str]]:
+def _sections(result: RunRecord) -> Iterator[tuple[str, str]]:
     timeline = result.timeline
     yield "Supersteps by element", superstep_bars(timeline) + superstep_table(timeline)
     yield "Time axis", gantt(timeline)

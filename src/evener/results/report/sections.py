@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.planning.prediction import Prediction
     from evener.results.energy.meter import Energy
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
 
 __all__ = ["energy_table", "facts", "parameters", "phases", "placement", "prediction"]
 
@@ -33,7 +33,7 @@ _LONGEST_VALUE = 120
 _ROW, _BAR = 46.0, 11.0
 
 
-def facts(result: ResultValues) -> list[tuple[str, str]]:
+def facts(result: RunRecord) -> list[tuple[str, str]]:
     """Return the most important numbers as pairs of name and text."""
     named = [
         ("time", seconds_text(result.seconds)),
@@ -84,7 +84,7 @@ def placement(partitioned: PartitionedGraph) -> str:
     )
 
 
-def prediction(expected: Prediction, result: ResultValues) -> str:
+def prediction(expected: Prediction, result: RunRecord) -> str:
     """Return the predicted and measured times of the run and of each element."""
     took = spent(result.timeline)
     rows, pairs = [], [("whole run", expected.seconds, result.seconds)]
@@ -149,7 +149,7 @@ def phases(timeline: Timeline) -> str:
     return table(columns, rows, left=2, label="Phases in numbers")
 
 
-def parameters(result: ResultValues) -> str:
+def parameters(result: RunRecord) -> str:
     """Return the table of the run's parameters and outcome."""
     rows = [(name, _shortened(value)) for name, value in (result.parameters | result.outcome).items()]
     return table(("parameter", "value"), rows, left=2, label="Parameters", long=1)

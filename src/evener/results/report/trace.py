@@ -14,14 +14,14 @@ from evener.results.report.explain import headline
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evener.results.values import ResultValues
+    from evener.results.record import RunRecord
 
 __all__ = ["trace"]
 
 _PROCESS = 1
 
 
-def trace(result: ResultValues) -> str:
+def trace(result: RunRecord) -> str:
     """Return the trace of `result` as JSON: an object with its ``traceEvents``."""
     content = {
         "traceEvents": list(_events(result)),
@@ -37,7 +37,7 @@ def trace(result: ResultValues) -> str:
     return json.dumps(content, allow_nan=False)
 
 
-def _events(result: ResultValues) -> Iterator[dict[str, Any]]:
+def _events(result: RunRecord) -> Iterator[dict[str, Any]]:
     slices = result.timeline.slices
     rows = {name: row for row, name in enumerate(dict.fromkeys(one.element for one in slices), start=1)}
     yield _about("process_name", name=f"evener {result.algorithm}")

@@ -1,4 +1,4 @@
-"""The values of a result by name, the ids of its vertices, and facts about the run."""
+"""The record of a run: its arrays by name, in the order of the graph's ids, and facts about the run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.planning.prediction import Prediction
     from evener.results.energy.meter import Energy
-from evener.system.world import World
+    from evener.system.world import World
 
-__all__ = ["ResultValues"]
+__all__ = ["RunRecord"]
 
 
-class ResultValues:
-    """The arrays of a `Result`, which has the same parameters and attributes."""
+class RunRecord:
+    """The arrays of a run by name, and facts about the run. `Result` describes the parameters."""
 
     def __init__(
         self,

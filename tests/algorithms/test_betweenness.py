@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evener.algorithms.betweenness import betweenness as module
+from evener.algorithms.betweenness import search
 from evener.algorithms.betweenness.betweenness import betweenness
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.formats import read
@@ -266,7 +267,7 @@ def test_few_sources_have_one_superstep_per_level():
 
 
 def test_many_sources_have_a_bounded_timeline(monkeypatch):
-    monkeypatch.setattr(module, "RUNS_OF_SOURCES", 7)
+    monkeypatch.setattr(search, "RUNS_OF_SOURCES", 7)
     graph = graph_of(40, [(v, v + 1) for v in range(39)], directed=False)
     seen = []
     result = betweenness(graph, on=["cpu:1"], progress=seen.append)

@@ -52,15 +52,7 @@ class PendingResult:
 
 
 class Device:
-    """The part of a `CudaElement` that launches kernels and waits for them.
-
-    Parameters
-    ----------
-    name : str
-        The name in ``on=``.
-    index : int
-        The index of the GPU in CUDA's numbering.
-    """
+    """The part of a `CudaElement` that launches kernels and waits for them."""
 
     def __init__(self, name: str, index: int) -> None:
         import cupy

@@ -40,17 +40,7 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
 
 
 class GpuMemory(Device):
-    """The part of a `CudaElement` that implements the protocol `Memory`, and sorts and adds arrays.
-
-    Parameters
-    ----------
-    name : str
-        The name in ``on=``.
-    index : int
-        The index of the GPU in CUDA's numbering.
-    max_memory : int, optional
-        Bytes that a partition and its state may use. Default: all free memory.
-    """
+    """The part of a `CudaElement` that implements the protocol `Memory`, and sorts and adds arrays."""
 
     def __init__(self, name: str, index: int, max_memory: int | None = None) -> None:
         super().__init__(name, index)

@@ -32,16 +32,6 @@ def edge_columns(
         index of a pandas DataFrame is no column, unless it is named here or has a usual name.
     weight : str, optional
         Column of the weights. The default is a column with a usual name, if no column is given.
-
-    Returns
-    -------
-    src, dst : ndarray, shape (rows,)
-    weights : ndarray, shape (rows,), or None
-
-    Raises
-    ------
-    ArgumentError
-        If the object is not a table, a column is missing, or a column has nulls.
     """
     import pyarrow as pa
 

@@ -79,16 +79,7 @@ class EdgeArrays:
 
 
 def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: int | None) -> EdgeArrays:
-    """Return checked edge arrays with their vertices.
-
-    Parameters
-    ----------
-    src, dst : array_like, shape (edges,)
-        Non-negative integers, or strings.
-    weights : array_like, shape (edges,), optional
-        Floats or integers, without NaN.
-    n : int, optional
-        The number of vertices; ids are then ``0..n-1``.
+    """Return checked edge arrays with their vertices; the arguments are as for `evener.Graph.from_edges`.
 
     Raises
     ------

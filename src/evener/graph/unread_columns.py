@@ -40,18 +40,8 @@ def note_unread_columns(
 ) -> None:
     """Log the columns that may be weights and are not read, for columns that the caller did not name.
 
-    Parameters
-    ----------
-    where : object
-        The file or the function that reads the table.
-    unread : iterable of Column
-        The columns that are not read.
-    weight : str or None
-        The column of the weights.
-    remedy : str
-        The argument that names columns.
-    noun : str
-        The word for a column.
+    `where` is the file or the function that reads the table, and `weight` the column of the weights. `remedy`
+    is the argument that names columns, and `noun` the word for a column.
     """
     named = [column for column in unread if column.name and not _INDEX.fullmatch(column.name)]
     if weight is None and any(column.numbers for column in named):

@@ -143,13 +143,7 @@ def _format_errors(path: Path) -> Iterator[None]:
 
 
 def check(container: MappedContainer, path: Path) -> None:
-    """Check the content of a container: checksums, every rule of CSR, and symmetry.
-
-    Raises
-    ------
-    FormatError
-        If the content breaks a rule. The message names the array and the rule.
-    """
+    """Check the content of a container: checksums, every rule of CSR, and symmetry."""
     graph = container.graph
     check_sums(container.folder, path, _LAYOUT)
     ids = graph.ids if graph.has_custom_ids else None

@@ -84,13 +84,7 @@ class Head(NamedTuple):
 
 
 def read_head(source: Source) -> Head:
-    """Return the first records of a CSV file.
-
-    Raises
-    ------
-    FormatError
-        If the file is empty, is no text, or breaks the rules of quotes.
-    """
+    """Return the first records of a CSV file."""
     path = source.path
     with source.stream() as stream:
         # The text from byte `begin` on, which `above` lines precede.
@@ -166,20 +160,10 @@ def line_of_record(source: Source, head: Head, number: int) -> int:
 def read_columns(
     source: Source, head: Head, places: Sequence[int], *, skip: int, count: int
 ) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return columns of a CSV file as Arrow strings, and the line number of each row.
+    """Return the columns at some places as Arrow strings, and the line number of each row.
 
-    An empty field is null. A row may have empty fields after the others, or lack the last ones.
-
-    Parameters
-    ----------
-    source : Source
-    head : Head
-    places : sequence of int
-        The places of the columns.
-    skip : int
-        Records to skip.
-    count : int
-        Fields of the first record.
+    An empty field is null. A row may have empty fields after the others, or lack the last ones. `skip`
+    records precede the first row, and the first record has `count` fields.
 
     Raises
     ------

@@ -45,8 +45,6 @@ def build_graph(edges: EdgeIds, options: ReadOptions) -> Graph:
         If the edges do not form a graph.
     ArgumentError
         If `options` give a number of vertices, but the file lists vertex ids.
-    OutOfMemoryError
-        If the graph does not fit the available memory, before it allocates.
     """
     ids = number_vertices(edges) if edges.listed or len(edges.vertices) else edges.names
     if ids is not None:
@@ -141,14 +139,9 @@ def blocks(graph: Graph) -> Iterator[tuple[int, int]]:
 def pieces(graph: Graph, *, each_once: bool = True, widen_float32: bool = False) -> Iterator[Piece]:
     """Yield the edges of a graph in pieces, in the order of their tails.
 
-    Parameters
-    ----------
-    graph : Graph
-    each_once : bool, default True
-        Yield an undirected edge once instead of in both directions.
-    widen_float32 : bool, default False
-        Yield float32 weights as float64. The shortest digits of a float32 would parse to another float64,
-        so text files without a weight type need this.
+    With `each_once`, an undirected edge comes once instead of in both directions. `widen_float32` yields
+    float32 weights as float64. The shortest digits of a float32 would parse to another float64, so text files
+    without a weight type need this.
     """
     for row, last in blocks(graph):
         begin, end = int(graph.offsets[row]), int(graph.offsets[last])

@@ -33,28 +33,14 @@ def number_strings(
 ) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
     """Number the strings of several Arrow columns in ascending order.
 
-    Parameters
-    ----------
-    columns : list of pyarrow.ChunkedArray
-        Strings, or dictionaries of strings, without nulls.
-    path : Path
-        Path of the file, for messages.
-    line_of : callable, optional
-        Returns the line number of a row.
-
-    Returns
-    -------
-    positions : list of ndarray of uint32
-        For each column, the position of each string in `ids`.
-    ids : ndarray of str
-        The distinct strings, ascending.
+    Return the positions of each column in the ids, as uint32, and the ids: the distinct strings, ascending.
+    The columns hold strings, or dictionaries of strings, without nulls. `line_of` returns the line number of
+    a row.
 
     Raises
     ------
     FormatError
         If a string holds the character NUL, which ends strings in NumPy.
-    OutOfMemoryError
-        If the ids need more memory than is available.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -97,13 +83,7 @@ def _encode(strings: Any) -> Any:
 
 
 def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
-    """Return the ids of vertices without edges as integers.
-
-    Raises
-    ------
-    FormatError
-        If an id is not an integer from 0 to 2^63 - 1.
-    """
+    """Return the ids of vertices without edges as integers; raise `FormatError` unless they fit 63 bits."""
     invalid = next(
         (i for i in given if not re.fullmatch(r"0|[1-9][0-9]{0,18}", str(i)) or int(i) >= 1 << 63), None
     )

@@ -56,20 +56,10 @@ _FIELD_COPIES = 3
 class Fields(NamedTuple):
     """The fields of the lines of a text.
 
-    Attributes
-    ----------
-    columns : list of pyarrow.ChunkedArray
-        The first three fields of the lines, or two, by column, as strings.
-    first : list of str
-        All fields of the first line of the file.
-    third : str
-        The first third field that is not empty.
-    line : ndarray
-        The line number of each row, from 1.
-    last_line : int
-        Number of the last line of the text.
-    cut : bool
-        Whether the last line has no newline.
+    `columns` has the first three fields of the lines, or two, by column, as Arrow strings. `first` has all
+    fields of the first line of the file, and `third` is the first third field that is not empty. `line` has
+    the line number of each row, from 1; `last_line` is the last one of the text, and `cut` says whether that
+    line has no newline.
     """
 
     columns: list[Any]
@@ -92,8 +82,6 @@ def read_fields(world: World, source: Source, *, line: int, offset: int) -> Fiel
         If a line has more fields than the first, or fewer unless tabs or commas separate them. If a line has
         an unclosed quote, or no tail or head. If the separators have two meanings. With several ranks, also
         for quotes, and for names with blanks or commas.
-    OutOfMemoryError
-        If the fields need more memory than is available.
     """
     if source.compression is not None:  # one process reads all lines
         part, line = source, 0

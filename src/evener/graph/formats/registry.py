@@ -105,20 +105,10 @@ def all_formats() -> tuple[Format, ...]:
 
 
 def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -> tuple[Format, str | None]:
-    """Return the format and the compression of a path.
+    """Return the format of a path, and its compression: gzip, zstd, bz2 or None.
 
-    Parameters
-    ----------
-    path : Path
-    name : str, optional
-        Name or suffix of the format. The default is the suffix of the path.
-    takes_name : bool, default True
-        True if the caller accepts ``format=``; the error message then mentions it.
-
-    Returns
-    -------
-    format : Format
-    compression : {"gzip", "zstd", "bz2"} or None
+    `name` is the name or suffix of the format; by default, the suffix of the path decides. With `takes_name`,
+    the message for an unknown suffix mentions ``format=``.
 
     Raises
     ------

@@ -44,13 +44,7 @@ def graph_from_rows(
     options: ReadOptions,
     path: Path,
 ) -> Graph:
-    """Return the graph of CSR rows; rows of an undirected graph list every edge in both directions.
-
-    Raises
-    ------
-    FormatError
-        If the rows break a rule of CSR, or the rows of an undirected graph are not symmetric.
-    """
+    """Return the graph of CSR rows, checked; undirected rows list every edge in both directions."""
     n, m = len(offsets) - 1, len(targets)
     if n < 0 or offsets[0] != 0 or int(offsets[-1]) != m or (offsets[1:] < offsets[:-1]).any():
         found = f"offsets from {offsets[0]} to {offsets[-1]}, or a descent" if n >= 0 else "no offsets"
@@ -70,15 +64,7 @@ def apply_options(
 ) -> Graph:
     """Return a graph with the options of `evener.read` applied.
 
-    Parameters
-    ----------
-    graph : Graph
-    options : ReadOptions
-    path : Path
-    sort : bool
-        Sort the rows.
-    symmetric : bool
-        True if the symmetry of an undirected graph was checked before.
+    `sort` sorts the rows. `symmetric` says that the symmetry of an undirected graph was checked before.
     """
     check_options(graph, options, path)
     weights = None if options.weighted is False else graph.weights

@@ -8,8 +8,8 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import string_array
+from evener.graph.arrow import Column, note_unread_columns
 from evener.graph.checks import is_number, type_name
-from evener.graph.unread_columns import Column, note_unread_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -248,7 +248,6 @@ def write(
     >>> import evener as ev
     >>> ev.write(ev.read("grid:2x3"), "grid.evg")  # doctest: +SKIP
     """
-    from evener.graph.formats.omissions import omissions
     from evener.graph.formats.registry import format_of
     from evener.graph.graph import Graph
 
@@ -277,7 +276,7 @@ def write(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
         )
     with translate_errors(f"writing {target}"):
-        omitted = omissions(graph, kind)
+        omitted = kind.omissions(graph)
         kind.write(graph, target, compression)
     if omitted:
         log.warning("%s: %s files omit %s", target, kind.name, " and ".join(omitted))

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrays import first_nan
-from evener.graph.arrow import decode_column, find_edge_columns
+from evener.graph.arrow import (
+    Column,
+    columns_of_schema,
+    decode_column,
+    find_edge_columns,
+    note_unread_columns,
+)
 from evener.graph.formats.edges import isolated_vertices, pieces
 from evener.graph.formats.ids import number_strings, parse_isolated_ids
 from evener.graph.share import EdgeIds
-from evener.graph.unread_columns import Column, columns_of_schema, note_unread_columns
 from evener.system import memory
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError
+from evener.graph.formats.edges import isolated_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +94,19 @@ class Format:
         return bool(
             graph.has_integer_ids and graph.n and (graph.ids[[0, -1]] == [first, first + graph.n - 1]).all()
         )
+
+    def count_omitted_vertices(self, graph: Graph) -> int:
+        """Return the number of vertices that a file of this format omits."""
+        return 0 if self.stores_isolated else len(isolated_vertices(graph))
+
+    def omissions(self, graph: Graph) -> list[str]:
+        """Return the facts that a file of this format omits, as ends of sentences. Ids are not checked."""
+        facts = []
+        if count := self.count_omitted_vertices(graph):
+            facts.append(f"{count:,} {'vertex' if count == 1 else 'vertices'} without edges")
+        if not graph.directed and not self.stores_direction:
+            facts.append("the direction of edges; read it with directed=False")
+        return facts
 
 
 @cache

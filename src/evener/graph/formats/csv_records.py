@@ -16,7 +16,7 @@ import numpy as np
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import PART_BYTES, require_part
-from evener.graph.formats.text_stream import FIRST_LINES, refuse_binary
+from evener.graph.formats.text_stream import FIRST_LINES, is_utf8, refuse_binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -198,17 +198,9 @@ def read_columns(
         return [column.cast(pa.string()) for column in columns], np.asarray(lines)
     except pa.ArrowInvalid:
         values = zip(*columns, strict=True)
-        wrong = next(i for i, row in enumerate(values) if not all(map(_is_utf8, row)))
+        wrong = next(i for i, row in enumerate(values) if not all(is_utf8(one.as_py() or b"") for one in row))
         msg = "expected UTF-8 text; convert the file to UTF-8"
         raise FormatError(msg, path=source.path, line=lines[wrong]) from None
-
-
-def _is_utf8(value: Any) -> bool:
-    try:
-        (value.as_py() or b"").decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _all_records(source: Source, head: Head) -> Iterator[Record]:

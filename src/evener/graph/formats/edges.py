@@ -12,7 +12,7 @@ from evener.graph.formats.rows import check_symmetric, to_undirected
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,6 +29,7 @@ __all__ = [
     "narrow_integers",
     "pieces",
     "refuse_infinite",
+    "write_columns",
     "write_lines",
 ]
 
@@ -85,8 +86,7 @@ def _graph_of_numbers(
             None if options.weighted is False else edges.weights,
             directed,
             n if ids is None else len(ids),
-            self_loops=options.self_loops,
-            duplicates=options.duplicates,
+            **options.repeated,
         )
     except ArgumentError as error:
         raise FormatError(str(error), path=edges.path) from error
@@ -184,18 +184,21 @@ def refuse_infinite(graph: Graph, target: Path) -> None:
             raise ArgumentError(f"{msg}; write .csv, .npz, .parquet or .evg")
 
 
-def write_lines(
-    graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none", widen_float32: bool = False
-) -> None:
-    """Write edges as lines of ids, an undirected edge once; see `pieces`."""
+def write_columns(sink: Any, columns: Sequence[Any], *, delimiter: str = " ") -> None:
+    """Write arrays of one length as lines of fields without quotes."""
     import pyarrow as pa
     from pyarrow import csv
 
-    options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    table = pa.table(list(columns), list(map(str, range(len(columns)))))
+    options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
+    csv.write_csv(table, sink, options)
+
+
+def write_lines(graph: Graph, sink: Any, *, delimiter: str, widen_float32: bool = False) -> None:
+    """Write edges as lines of ids, an undirected edge once; see `pieces`."""
     for piece in pieces(graph, widen_float32=widen_float32):
         ends = [piece.src, piece.dst]
         if graph.has_custom_ids:
             ends = [graph.ids[end] for end in ends]
         columns = ends if piece.weights is None else [*ends, piece.weights]
-        names = ["src", "dst", "weight"][: len(columns)]
-        csv.write_csv(pa.table([pa.array(c) for c in columns], names), sink, options)
+        write_columns(sink, columns, delimiter=delimiter)

@@ -19,7 +19,7 @@ from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import require_part
 from evener.graph.formats.text_part import parse_in_parts, part_of
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import is_utf8, open_text
 from evener.system import memory
 from evener.system.agreement import on_all_ranks
 
@@ -282,7 +282,7 @@ def _read_lines(source: Source) -> tuple[tuple[Any, NDArray[np.intp], int, bool]
                 try:
                     lines.validate(full=True)
                 except pa.ArrowInvalid as error:
-                    valid = map(_is_utf8, lines.cast(pa.binary()).to_pylist())
+                    valid = map(is_utf8, lines.cast(pa.binary()).to_pylist())
                     line = text.line + 1 + list(valid).index(False)
                     msg = "expected lines of UTF-8 text; convert the file to UTF-8"
                     raise FormatError(msg, path=source.path, line=line) from error
@@ -294,11 +294,3 @@ def _read_lines(source: Source) -> tuple[tuple[Any, NDArray[np.intp], int, bool]
                 text.line += len(lines)
         rows = pa.chunked_array(kept, pa.string())
         return (rows, np.concatenate(numbers), text.line, text.cut), text.line
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source, Stream
 
-__all__ = ["Chunk", "Text", "line_of_row", "open_text", "refuse_binary"]
+__all__ = ["Chunk", "Text", "is_utf8", "line_of_row", "open_text", "refuse_binary"]
 
 # Bytes per part of a chunk; a thread parses one part at a time.
 PART_BYTES = 1 << 20
@@ -308,3 +308,12 @@ def line_of_row(
                 row -= len(rows)
                 text.line += len(lines)
         return text.line
+
+
+def is_utf8(line: bytes) -> bool:
+    """Return whether bytes are UTF-8 text."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

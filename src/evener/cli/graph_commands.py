@@ -190,11 +190,10 @@ def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: boo
 def _describe_file(graph: Graph, path: str) -> dict[str, Any]:
     """Return the facts about a graph that the file written to `path` holds."""
     from evener.graph.formats.edges import count_edges
-    from evener.graph.formats.omissions import count_omitted_vertices
     from evener.graph.formats.registry import format_of
 
     kind, _ = format_of(Path(path))
-    omitted_vertices = count_omitted_vertices(graph, kind)
+    omitted_vertices = kind.count_omitted_vertices(graph)
     return {
         "vertices": graph.n - omitted_vertices,
         "edges": count_edges(graph),

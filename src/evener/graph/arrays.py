@@ -47,13 +47,7 @@ def string_array(strings: Sequence[str]) -> NDArray[Any]:
 
 
 def _unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:
-    """Return integers as a contiguous array of an unsigned type, without rounding or wrapping.
-
-    Raises
-    ------
-    ArgumentError
-        If the values are not integers, or one is out of range.
-    """
+    """Return integers as a contiguous array of an unsigned type, without rounding or wrapping."""
     values = np.asarray(values)
     if values.dtype != dtype and values.size:
         if values.dtype.kind not in "iu":
@@ -121,13 +115,7 @@ def check_csr(
 
 
 def _canonical_ids(ids: NDArray[Any]) -> NDArray[Any]:
-    """Return integer ids as int64 and string ids as ``str_``; return other types in native byte order.
-
-    Raises
-    ------
-    ArgumentError
-        For a negative integer, an integer of 2^63 or more, or bytes that are not ASCII.
-    """
+    """Return integer ids as int64 and string ids as ``str_``; return other types in native byte order."""
     if ids.dtype.kind == "i" and ids.ndim == 1 and len(ids) and ids[0] < 0:  # ids ascend
         msg = f"ids: expected integers of at least 0, found {ids[0]} as the first"
         raise ArgumentError(msg)
@@ -169,13 +157,7 @@ def _check_weights(weights: NDArray[Any], m: int) -> None:
 def check_symmetric(
     offsets: NDArray[np.uint64], targets: NDArray[np.uint32], weights: NDArray[Any] | None
 ) -> None:
-    """Check that rows store every edge in both directions with the same weight.
-
-    Raises
-    ------
-    ArgumentError
-        If an edge lacks its reverse, or the weights differ.
-    """
+    """Raise `ArgumentError` unless rows store every edge in both directions with the same weight."""
     from evener.kernels.cpu.symmetry import asymmetry
 
     # Two weights are equal if their bits are equal.
@@ -252,12 +234,7 @@ def graph_arrays(
 ) -> tuple[Any, Any, Any, Any]:
     """Return the arrays of a graph in the types of the kernels; absent weights and ids stay None.
 
-    Parameters
-    ----------
-    offsets, targets, weights, ids : array_like
-        As for `check_csr`.
-    copied : bool
-        True copies the arrays that the caller can still write to.
+    `copied` copies the arrays that the caller can still write to.
 
     Raises
     ------

@@ -1,13 +1,30 @@
-"""Columns of Arrow tables that hold edges: their names and their decoded values."""
+"""Columns of Arrow tables that hold edges: their names, their values, and notices about other columns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evener.errors import ArgumentError, first_clause, shorten
+from evener.graph.checks import type_name
+from evener.system.log import log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["WEIGHT_NAMES", "decode_column", "find_edge_columns", "is_usual_weight", "plain_name"]
+    from numpy.typing import NDArray
+
+__all__ = [
+    "WEIGHT_NAMES",
+    "Column",
+    "columns_of_schema",
+    "decode_column",
+    "edge_columns",
+    "find_edge_columns",
+    "note_unread_columns",
+    "plain_name",
+]
 
 # Pairs of column names for tail and head, compared without case, spaces and underscores.
 _ENDS = (
@@ -27,6 +44,93 @@ _ENDS = (
     ("node1", "node2"),
 )
 WEIGHT_NAMES = ("weight", "weights", "wgt", "wt", "w", "cost")
+# Column in which pandas stores row labels.
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")
+# Longest list of names, in characters.
+_MAX_NAMES = 200
+
+
+def edge_columns(
+    table: Any,
+    source: str | None,
+    target: str | None,
+    weight: str | None,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Return the tails, heads and weights of the edges in a table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table, or any object with ``__arrow_c_stream__``
+    source, target : str, optional
+        Columns of tails and heads. The default is a pair with usual names, or the only two columns. The
+        index of a pandas DataFrame is no column, unless it is named here or has a usual name.
+    weight : str, optional
+        Column of the weights. The default is a column with a usual name, if no column is given.
+    """
+    import pyarrow as pa
+
+    given = type_name(table)
+    if not isinstance(table, pa.Table):
+        if not hasattr(table, "__arrow_c_stream__"):
+            msg = f"table: expected a pyarrow Table or another Arrow table, found {type(table).__name__}"
+            raise ArgumentError(msg + ("; call collect() first" if hasattr(table, "collect") else ""))
+        try:
+            table = pa.table(table)
+        except (TypeError, ValueError, pa.ArrowException) as error:
+            msg = (
+                f"table: expected named columns of one type each, found a {type(table).__name__} without "
+                f"them ({first_clause(error)}); select the columns of the edges, and convert their types"
+            )
+            raise ArgumentError(msg) from error
+    names = table.column_names
+    if len(names) < 2:
+        msg = f"expected a column of tails and a column of heads, found {names or 'no columns'}"
+        raise ArgumentError(msg)
+    labels = _row_labels(table)
+    plain = [name for name in names if name not in labels]
+    chosen = find_edge_columns(plain) or (plain if len(plain) == 2 else find_edge_columns(names))
+    if not chosen and not (source and target):
+        msg = (
+            f"expected columns named src and dst, source and target, or from and to; found "
+            f"{', '.join(names)}; give source= and target="
+        )
+        raise ArgumentError(msg)
+    if source is target is weight is None:
+        weight = chosen[2] if len(chosen) > 2 else None
+        read, columns = {*chosen, *labels}, columns_of_schema(table.schema)
+        unread = [column for column in columns if column.name not in read]
+        note_unread_columns(given, unread, weight, remedy="weight=")
+    first, second = (source or chosen[0]), (target or chosen[1])
+    if first == second:
+        msg = f'column "{first}" cannot be both tail and head; give source= and target='
+        raise ArgumentError(msg)
+    return _column(table, first), _column(table, second), None if weight is None else _column(table, weight)
+
+
+def _row_labels(table: Any) -> set[str]:
+    """Return the columns that hold the row labels (the index) of a pandas DataFrame."""
+    try:
+        metadata = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
+        return {label for label in metadata.get("index_columns", []) if isinstance(label, str)}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return set()
+
+
+def _column(table: Any, name: str) -> NDArray[Any]:
+    import pyarrow as pa
+
+    if table.column_names.count(name) != 1:
+        msg = f'expected one column "{name}", found the columns {", ".join(table.column_names)}'
+        raise ArgumentError(msg)
+    column = decode_column(table.column(name))
+    if column.null_count:
+        row = column.is_null().index(pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
+        msg = f'column "{name}" has no value in row {row}; drop the rows without values'
+        raise ArgumentError(msg)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    values: NDArray[Any] = column.to_numpy()
+    return values
 
 
 def find_edge_columns(names: Sequence[str]) -> list[str]:
@@ -34,11 +138,6 @@ def find_edge_columns(names: Sequence[str]) -> list[str]:
     by_name = {plain_name(name): name for name in reversed(names)}
     pair = next(([by_name[a], by_name[b]] for a, b in _ENDS if a in by_name and b in by_name), [])
     return pair + [by_name[name] for name in WEIGHT_NAMES if pair and name in by_name][:1]
-
-
-def is_usual_weight(name: str) -> bool:
-    """Return whether a column with this name usually holds weights."""
-    return plain_name(name) in WEIGHT_NAMES
 
 
 def plain_name(name: str) -> str:
@@ -68,3 +167,41 @@ def _views_as_strings(column: Any) -> Any:
     import pyarrow as pa
 
     return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
+
+
+class Column(NamedTuple):
+    """The name of a column, and whether it holds numbers."""
+
+    name: str
+    numbers: bool
+
+
+def columns_of_schema(schema: Any) -> list[Column]:
+    """Return the columns of an Arrow schema."""
+    import pyarrow as pa
+
+    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return [Column(field.name, any(test(field.type) for test in numeric)) for field in schema]
+
+
+def note_unread_columns(
+    where: object, unread: Iterable[Column], weight: str | None, *, remedy: str, noun: str = "column"
+) -> None:
+    """Log the columns that may be weights and are not read, for columns that the caller did not name.
+
+    `where` is the file or the function that reads the table, and `weight` the column of the weights. `remedy`
+    is the argument that names columns, and `noun` the word for a column.
+    """
+    named = [column for column in unread if column.name and not _INDEX.fullmatch(column.name)]
+    if weight is None and any(column.numbers for column in named):
+        names = _listed([column.name for column in named])
+        msg = "%s: the graph has no weights: no %s is named weight, only %s; give %s"
+        log.warning(msg, where, noun, names, remedy)
+    rivals = [column.name for column in named if column.numbers and plain_name(column.name) in WEIGHT_NAMES]
+    if weight is not None and rivals:
+        msg = "%s: the %s %r has the weights, and %s is not read; to choose, give %s"
+        log.warning(msg, where, noun, weight, _listed(rivals), remedy)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return shorten(", ".join(map(repr, names)), _MAX_NAMES)

@@ -36,13 +36,7 @@ def is_integral(value: Any) -> bool:
 
 
 def check_seed(seed: Any) -> int:
-    """Return a seed as an int.
-
-    Raises
-    ------
-    ArgumentError
-        If the seed is not an integer of at least 0.
-    """
+    """Return a seed as an int; raise `ArgumentError` unless it is an integer of at least 0."""
     if not is_integral(seed) or seed < 0:
         msg = f"seed=: expected an integer of at least 0, found {seed!r}"
         raise ArgumentError(msg)
@@ -50,13 +44,7 @@ def check_seed(seed: Any) -> int:
 
 
 def check_bool(value: Any, name: str) -> bool:
-    """Return an argument as a bool; `name` is the argument for the error message.
-
-    Raises
-    ------
-    ArgumentError
-        If the argument is neither true nor false.
-    """
+    """Return an argument as a bool; raise `ArgumentError` with its name if it is neither true nor false."""
     if not isinstance(value, bool | np.bool_ | int) or value not in (False, True):
         msg = f"{name}=: expected True or False, found {value!r}"
         raise ArgumentError(msg)
@@ -80,23 +68,15 @@ def graph_remedy(value: Any) -> str:
 
 
 def check_path(path: Any, caller: str) -> Path:
-    """Return an argument as a path; `caller` is the function name for the error message.
-
-    Raises
-    ------
-    ArgumentError
-        If the argument is not a path, is empty, or holds a NUL character.
-    """
+    """Return an argument as a path, as `check_file_name`; `caller` is the function for the error message."""
     return Path(check_file_name(path, f"{caller}: expected the path of a file"))
 
 
 def check_file_name(path: Any, expected: str) -> str:
-    """Return an argument as a file name; `expected` begins the message: "read: expected a path or a spec".
+    """Return an argument as a file name.
 
-    Raises
-    ------
-    ArgumentError
-        If the argument is not a path, is empty, or holds a NUL character.
+    `expected` begins the message of the `ArgumentError` if the argument is not a path, is empty, or holds a
+    NUL character: "read: expected a path or a spec".
     """
     name = None
     if isinstance(path, str | os.PathLike):

@@ -99,16 +99,9 @@ def from_source(
 ) -> CSR:
     """Return the CSR arrays of an edge source, which generates the edges again for each pass.
 
-    Parameters
-    ----------
-    source : EdgeSource
-        Gives any slice of the edges.
-    symmetrise : bool
-        Store each edge in both directions, and a self-loop once.
-    self_loops, duplicates : {"keep", "drop"}
-        As for `evener.Graph.from_edges`.
-    targets : int, optional
-        The number of vertices that edges lead to, for the rows of some vertices. Default: ``source.n``.
+    `symmetrise` stores each edge in both directions, and a self-loop once. `self_loops` and `duplicates` are
+    as for `evener.Graph.from_edges`. For the rows of some vertices, `targets` is the number of vertices to
+    which edges lead.
 
     Raises
     ------
@@ -325,18 +318,9 @@ def in_degree(targets: NDArray[np.uint32], n: int) -> NDArray[np.uint64]:
 
 
 def rows_at(offsets: NDArray[np.uint64], work: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the first rows at which the work so far reaches each value of `work`.
+    """Return the first rows at which the work so far reaches each value of `work`, uint64 of shape (k,).
 
     The work of a row is one plus its edges. Bisection avoids an array as large as the offsets.
-
-    Parameters
-    ----------
-    offsets : ndarray of uint64, shape (n + 1,)
-    work : ndarray of uint64, shape (k,)
-
-    Returns
-    -------
-    ndarray of uint64, shape (k,)
     """
     low = np.zeros(len(work), np.uint64)
     high = np.full(len(work), len(offsets) - 1, np.uint64)

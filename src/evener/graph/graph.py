@@ -238,7 +238,7 @@ class Graph(GraphViews, GraphChecksums):
         >>> ev.Graph.from_arrow(edges).ids.tolist()
         [7, 9, 12]
         """
-        from evener.graph.edge_table import edge_columns
+        from evener.graph.arrow import edge_columns
 
         return cls.from_edges(*edge_columns(table, source, target, weight), directed, n)
 

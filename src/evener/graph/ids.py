@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EdgeArrays", "distinct", "number_edges"]
+__all__ = ["EdgeArrays", "distinct", "number_edges", "number_strings"]
 
 # Largest id span of a bitmap, per edge end: 1.5 bytes with the ranks.
 _SPAN_PER_END = 8
 # Id span below which a bitmap is always small (1.5 MiB).
 _SMALL_SPAN = 1 << 23
+# Bytes of a short Python string.
+_STRING_BYTES = 64
 # Ids to sort in one step.
 _SORT_CHUNK = 1 << 22
 
@@ -79,16 +81,7 @@ class EdgeArrays:
 
 
 def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: int | None) -> EdgeArrays:
-    """Return checked edge arrays with their vertices.
-
-    Parameters
-    ----------
-    src, dst : array_like, shape (edges,)
-        Non-negative integers, or strings.
-    weights : array_like, shape (edges,), optional
-        Floats or integers, without NaN.
-    n : int, optional
-        The number of vertices; ids are then ``0..n-1``.
+    """Return checked edge arrays with their vertices; the arguments are as for `evener.Graph.from_edges`.
 
     Raises
     ------
@@ -308,7 +301,6 @@ def _number_strings(
 ) -> EdgeArrays:
     """Number the distinct strings in the order of their code points."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     for name, end in (("src", src), ("dst", dst)):
         if end.dtype.kind not in "OUT":
@@ -317,19 +309,55 @@ def _number_strings(
     if n is not None:
         msg = f"n=: expected the integer ids 0..{n}-1, found strings in src and dst; remove n="
         raise ArgumentError(msg)
-    columns = [_to_arrow_strings(name, end) for name, end in (("src", src), ("dst", dst))]
-    both = pa.chunked_array(columns).dictionary_encode().unify_dictionaries()
-    names = both.chunk(0).dictionary
-    if pc.any(pc.match_substring(names, "\0")).as_py():
+    columns = [pa.chunked_array([_to_arrow_strings(*end)]) for end in (("src", src), ("dst", dst))]
+    (tails, heads), ids, nul = number_strings(columns, "src and dst")
+    if nul is not None:
         msg = "src and dst: expected ids without the character NUL, which ends a string in NumPy; remove it"
         raise ArgumentError(msg)
+    return EdgeArrays(*_to_common_dtype(tails, heads), weights, len(ids), ids)
+
+
+def number_strings(
+    columns: Sequence[Any], where: object
+) -> tuple[list[NDArray[np.uint32]], NDArray[Any], Any]:
+    """Number the strings of several Arrow columns in ascending order.
+
+    Return the positions of each column in the ids, and the ids: the distinct strings, ascending. The third
+    value is a string with the character NUL, which ends strings in NumPy, or None. The columns hold strings,
+    or dictionaries of strings, without nulls. `where` is the source of the columns, for messages.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = sum(map(len, columns))
+    memory.require(8 * rows + sum(column.nbytes for column in columns), f"the ids of {where}")
+    encoded = pa.chunked_array([_encode(chunk) for column in columns for chunk in column.chunks])
+    unified = encoded.unify_dictionaries()
+    del encoded
+    names = unified.chunk(0).dictionary
+    codes = np.concatenate([part.indices.to_numpy() for part in unified.chunks])
+    used = np.zeros(len(names), np.bool_)
+    used[codes] = True
+    # Python and NumPy sort by code point, Arrow by UTF-8 bytes; both orders are equal.
     order = pc.sort_indices(names).to_numpy()
-    places = np.empty(len(order), np.uint32)
+    order = order[used[order]]
+    memory.require(_STRING_BYTES * len(order) + 2 * names.nbytes, f"the list of ids of {where}")
+    ids = names.take(pa.array(order))
+    nul = pc.index(pc.match_substring(ids, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
+    places = np.empty(len(names), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
-    ids = string_array(names.take(pa.array(order)).to_pylist())
-    codes = [places[chunk.indices.to_numpy(zero_copy_only=False)] for chunk in both.chunks]
-    ends = _to_common_dtype(codes[0], codes[1])
-    return EdgeArrays(*ends, weights, len(order), ids)
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    positions = np.split(places[codes], ends)
+    return positions, string_array(ids.to_pylist()), None if nul < 0 else ids[nul]
+
+
+def _encode(strings: Any) -> Any:
+    """Return an Arrow array of strings, or of a dictionary of strings, as codes and a dictionary."""
+    import pyarrow as pa
+
+    encoded = strings if pa.types.is_dictionary(strings.type) else strings.dictionary_encode()
+    indices, names = encoded.indices.cast(pa.int32()), encoded.dictionary.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(indices, names)
 
 
 def _to_arrow_strings(name: str, end: NDArray[Any]) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import string_array
+from evener.graph.arrow import Column, note_unread_columns
 from evener.graph.checks import is_number, type_name
-from evener.graph.unread_columns import Column, note_unread_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,14 +18,9 @@ __all__ = ["NumberedEdges", "edges_from_networkx"]
 
 
 class NumberedEdges(NamedTuple):
-    """Edges by vertex number, their weights, and the id of each vertex.
+    """Edges by vertex number (uint32), their weights, and the id of each vertex.
 
-    Attributes
-    ----------
-    src, dst : ndarray of uint32, shape (edges,)
-    weights : ndarray, shape (edges,), or None
-    ids : ndarray, shape (n,), or None
-        Ascending, or any objects in the order of the graph; None if the ids are ``0..n-1``.
+    The ids are ascending, or any objects in the order of the graph; None if the ids are ``0..n-1``.
     """
 
     src: NDArray[np.uint32]
@@ -35,20 +30,9 @@ class NumberedEdges(NamedTuple):
 
 
 def edges_from_networkx(graph: Any, weight: str | None) -> NumberedEdges:
-    """Return the edges of a NetworkX graph, each once.
+    """Return the edges of a NetworkX graph, each once; see `evener.Graph.from_networkx`.
 
     Nodes are numbered in ascending order if all are non-negative integers or all are strings.
-
-    Parameters
-    ----------
-    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-    weight : str or None
-        The edge attribute that holds the weight; an edge without it has weight 1.
-
-    Raises
-    ------
-    ArgumentError
-        If the object is not a NetworkX graph, or no edge has an attribute other than "weight".
     """
     if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
         msg = f"graph: expected a NetworkX graph, found {type(graph).__name__}"

@@ -82,13 +82,7 @@ class EdgeIds:
 
 @dataclass
 class StoredRows:
-    """The rows of all vertices in a mapped file; each rank reads its own.
-
-    Attributes
-    ----------
-    rows : CSR
-        The arrays of the whole graph.
-    """
+    """The rows of the whole graph in a mapped file; each rank reads its own."""
 
     rows: CSR
 

@@ -146,12 +146,7 @@ def read_heading(
 ) -> Heading | None:
     """Return the sizes of the graph that `read` returns, without reading or generating its edges.
 
-    Return None if the heading of the file does not state the sizes.
-
-    Raises
-    ------
-    EvenerError
-        As for `read`.
+    Return None if the heading of the file does not state the sizes. Errors are as for `read`.
     """
     check_file_name(path, "read: expected a path or a spec such as 'rmat:20'")
     if _is_spec(path, format):
@@ -188,12 +183,7 @@ def read_share(
 ) -> EdgeShare:
     """Return the edges that this rank reads of a file or computes of a spec; the arguments are as for `read`.
 
-    This is a collective operation; all ranks must call it.
-
-    Raises
-    ------
-    EvenerError
-        As for `read`, on all ranks if one fails.
+    This is a collective operation; all ranks must call it. If one fails, all raise its error.
     """
     from evener.graph.formats.registry import all_formats
     from evener.graph.share import share_of_recipe
@@ -258,7 +248,6 @@ def write(
     >>> import evener as ev
     >>> ev.write(ev.read("grid:2x3"), "grid.evg")  # doctest: +SKIP
     """
-    from evener.graph.formats.omissions import omissions
     from evener.graph.formats.registry import format_of
     from evener.graph.graph import Graph
 
@@ -287,7 +276,7 @@ def write(
             graph.offsets, graph.targets, weights=graph.weights, directed=graph.directed, validate=False
         )
     with translate_errors(f"writing {target}"):
-        omitted = omissions(graph, kind)
+        omitted = kind.omissions(graph)
         kind.write(graph, target, compression)
     if omitted:
         log.warning("%s: %s files omit %s", target, kind.name, " and ".join(omitted))

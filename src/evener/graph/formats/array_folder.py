@@ -41,16 +41,9 @@ _MAX_MANIFEST_BYTES = 1 << 24
 class FolderFormat(NamedTuple):
     """A format of such folders.
 
-    Attributes
-    ----------
-    kind : str
-        The value of "format" in the manifest.
-    noun : str
-        What a message calls the folder.
-    version : int
-    dtypes_of : callable
-        Called with the manifest and its path. It checks the facts and the names of the arrays, and returns
-        the permitted dtypes or kinds of each array.
+    The manifest has `kind` as its "format", and `version`. Messages call the folder `noun`. `dtypes_of` is
+    called with the manifest and its path. It checks the facts and the names of the arrays, and returns the
+    permitted dtypes or kinds of each array.
     """
 
     kind: str
@@ -73,13 +66,7 @@ class ArrayFolder(NamedTuple):
 
 
 def open_folder(path: Path, layout: FolderFormat) -> ArrayFolder:
-    """Map the arrays of a folder consistently, even while another program replaces it.
-
-    Raises
-    ------
-    FormatError
-        If the manifest, the header of an array or the length of a file breaks a rule.
-    """
+    """Map the arrays of a folder consistently, even while another program replaces it."""
     while True:
         # All files are opened relative to one folder handle, so they belong to one folder even if another
         # program replaces `path`. The replaced folder is then deleted, which may fail this open: try again.
@@ -94,13 +81,7 @@ def open_folder(path: Path, layout: FolderFormat) -> ArrayFolder:
 
 
 def check_sums(folder: ArrayFolder, path: Path, layout: FolderFormat) -> None:
-    """Check the arrays of a folder against the checksums of its manifest.
-
-    Raises
-    ------
-    FormatError
-        If an array does not match. The message names the array.
-    """
+    """Raise `FormatError` for an array of a folder that does not match the checksums of the manifest."""
     for name, array in folder.arrays.items():
         if _checksums(array) != folder.manifest["arrays"][name]["crc32"]:
             msg = f"{name}.npy does not match the checksums of the manifest; copy the {layout.noun} again"

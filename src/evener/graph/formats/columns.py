@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrays import first_nan
-from evener.graph.arrow import decode_column, find_edge_columns
+from evener.graph.arrow import (
+    Column,
+    columns_of_schema,
+    decode_column,
+    find_edge_columns,
+    note_unread_columns,
+)
 from evener.graph.formats.edges import isolated_vertices, pieces
 from evener.graph.formats.ids import number_strings, parse_isolated_ids
 from evener.graph.share import EdgeIds
-from evener.graph.unread_columns import Column, columns_of_schema, note_unread_columns
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -45,15 +50,7 @@ _EXACT_BITS = {"halffloat": 11, "float": 24, "double": 53}
 
 
 def choose_columns(schema: Any, options: ReadOptions, path: Path) -> list[str]:
-    """Return the names of the columns of an Arrow schema for tail, head and, if present and wanted, weight.
-
-    Raises
-    ------
-    FormatError
-        As `choose_places`, or if two columns have a chosen name.
-    ArgumentError
-        As `choose_places`.
-    """
+    """Return the names of the chosen columns of an Arrow schema, as `choose_places`, each used once."""
     chosen = [schema.names[place] for place in choose_places(columns_of_schema(schema), options, path)]
     for name in chosen:
         _check_unique(name, schema.names, path)
@@ -63,14 +60,8 @@ def choose_columns(schema: Any, options: ReadOptions, path: Path) -> list[str]:
 def choose_places(columns: list[Column], options: ReadOptions, path: Path) -> list[int]:
     """Return the places of the columns for tail, head and, if present and wanted, weight.
 
-    Columns that are not chosen may have equal names or none.
-
-    Raises
-    ------
-    FormatError
-        If the table has no columns with usual names, or two with a chosen name.
-    ArgumentError
-        If the option `columns` has fewer than two or more than three entries, or repeats a column.
+    Columns that are not chosen may have equal names or none. `FormatError` says that columns are missing, and
+    `ArgumentError` that the option `columns` is wrong.
     """
     names = [column.name for column in columns]
     found = ", ".join(repr(name) for name in names) or "none"
@@ -132,18 +123,10 @@ def _check_unique(name: str, names: list[str], path: Path) -> None:
 def edges_from_table(
     table: Any, path: Path, *, line_of: Callable[[int], int] | None = None, first_row: int = 0
 ) -> EdgeIds:
-    """Return the edges of a table with two or three columns.
+    """Return the edges of a table with the columns of tails, heads and perhaps weights.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Tails, heads and, in a third column, weights.
-    path : Path
-        Path of the file, for messages.
-    line_of : callable, optional
-        Returns the line number of a row of a text.
-    first_row : int, default 0
-        Rows of the file before the table, for messages.
+    `line_of` returns the line number of a row of a text. Without it, messages count rows, and `first_row`
+    rows of the file precede the table.
 
     Raises
     ------

@@ -119,8 +119,7 @@ def _share_of(graph: Graph, options: ReadOptions, path: Path, world: World) -> E
         bounds = [graph.m * rank // world.size for rank in (world.rank, world.rank + 1)]
         edges = EdgeRange(ReversedEdges(ReverseEdges(*rows[:3])), *bounds)
     ids = graph.ids if graph.has_custom_ids else None
-    how = {"self_loops": options.self_loops, "duplicates": options.duplicates}
-    return EdgeShare(edges, directed, symmetrise=False, ids=ids, **how)
+    return EdgeShare(edges, directed, symmetrise=False, ids=ids, **options.repeated)
 
 
 def open_container(source: Source) -> MappedContainer:
@@ -143,13 +142,7 @@ def _format_errors(path: Path) -> Iterator[None]:
 
 
 def check(container: MappedContainer, path: Path) -> None:
-    """Check the content of a container: checksums, every rule of CSR, and symmetry.
-
-    Raises
-    ------
-    FormatError
-        If the content breaks a rule. The message names the array and the rule.
-    """
+    """Check the content of a container: checksums, every rule of CSR, and symmetry."""
     graph = container.graph
     check_sums(container.folder, path, _LAYOUT)
     ids = graph.ids if graph.has_custom_ids else None

@@ -7,11 +7,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from evener.errors import FormatError
-from evener.graph.arrow import find_edge_columns
+from evener.graph.arrow import Column, find_edge_columns
 from evener.graph.formats.columns import choose_places
 from evener.graph.formats.csv_records import Field, Head, Record
 from evener.graph.formats.edgelist_heading import warn_unread_weights
-from evener.graph.unread_columns import Column
 from evener.system.log import log
 
 if TYPE_CHECKING:

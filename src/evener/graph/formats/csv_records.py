@@ -16,7 +16,7 @@ import numpy as np
 from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import PART_BYTES, require_part
-from evener.graph.formats.text_stream import FIRST_LINES, refuse_binary
+from evener.graph.formats.text_stream import FIRST_LINES, is_utf8, refuse_binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,13 +84,7 @@ class Head(NamedTuple):
 
 
 def read_head(source: Source) -> Head:
-    """Return the first records of a CSV file.
-
-    Raises
-    ------
-    FormatError
-        If the file is empty, is no text, or breaks the rules of quotes.
-    """
+    """Return the first records of a CSV file."""
     path = source.path
     with source.stream() as stream:
         # The text from byte `begin` on, which `above` lines precede.
@@ -166,20 +160,10 @@ def line_of_record(source: Source, head: Head, number: int) -> int:
 def read_columns(
     source: Source, head: Head, places: Sequence[int], *, skip: int, count: int
 ) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return columns of a CSV file as Arrow strings, and the line number of each row.
+    """Return the columns at some places as Arrow strings, and the line number of each row.
 
-    An empty field is null. A row may have empty fields after the others, or lack the last ones.
-
-    Parameters
-    ----------
-    source : Source
-    head : Head
-    places : sequence of int
-        The places of the columns.
-    skip : int
-        Records to skip.
-    count : int
-        Fields of the first record.
+    An empty field is null. A row may have empty fields after the others, or lack the last ones. `skip`
+    records precede the first row, and the first record has `count` fields.
 
     Raises
     ------
@@ -214,17 +198,9 @@ def read_columns(
         return [column.cast(pa.string()) for column in columns], np.asarray(lines)
     except pa.ArrowInvalid:
         values = zip(*columns, strict=True)
-        wrong = next(i for i, row in enumerate(values) if not all(map(_is_utf8, row)))
+        wrong = next(i for i, row in enumerate(values) if not all(is_utf8(one.as_py() or b"") for one in row))
         msg = "expected UTF-8 text; convert the file to UTF-8"
         raise FormatError(msg, path=source.path, line=lines[wrong]) from None
-
-
-def _is_utf8(value: Any) -> bool:
-    try:
-        (value.as_py() or b"").decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _all_records(source: Source, head: Head) -> Iterator[Record]:

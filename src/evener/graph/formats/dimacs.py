@@ -12,7 +12,7 @@ import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edges import build_graph, pieces
+from evener.graph.formats.edges import build_graph, pieces, write_columns
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.registry import Format
@@ -79,7 +79,6 @@ def _problem(text: Text) -> tuple[int, int, set[bytes], int]:
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     """Write a `.gr` file; a graph without weights gets weights of 1, because the format requires weights."""
     import pyarrow as pa
-    from pyarrow import csv
 
     if graph.weights is not None and graph.weights.dtype.kind == "f":
         msg = f"{target}: expected integer weights for .gr, found {graph.weights.dtype}; write .mtx or .evg"
@@ -87,7 +86,6 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     heading = [] if graph.directed else [_UNDIRECTED]
     heading += [_UNWEIGHTED] if graph.weights is None else []
     heading.append(b"p sp %d %d" % (graph.n, graph.m))
-    options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(b"\n".join(heading) + b"\n")
         for piece in pieces(graph, each_once=False):
@@ -95,7 +93,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             arc = pa.DictionaryArray.from_arrays(np.zeros(count, np.int8), ["a"]).cast(pa.string())
             weights = np.ones(count, np.int8) if piece.weights is None else piece.weights
             ends = [end.astype(np.int64) + 1 for end in (piece.src, piece.dst)]
-            csv.write_csv(pa.table([arc, *ends, weights], ["a", "src", "dst", "weight"]), sink, options)
+            write_columns(sink, [arc, *ends, weights])
 
 
 FORMAT = Format("DIMACS", (".gr",), read, write, stores_ids=False, first_id=1, read_heading=read_heading)

@@ -183,7 +183,8 @@ def _read_names(
     )
     found = world.allreduce(len(edges.src), "sum")
     _check_count(source.path, fields.last_line, heading, found, cut=fields.cut)
-    edges.weights = to_common_dtype(world, edges.weights)
+    if heading.weights is None:
+        edges.weights = to_common_dtype(world, edges.weights)
     return edges
 
 

@@ -12,7 +12,7 @@ from evener.graph.formats.rows import check_symmetric, to_undirected
 from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,6 +29,7 @@ __all__ = [
     "narrow_integers",
     "pieces",
     "refuse_infinite",
+    "write_columns",
     "write_lines",
 ]
 
@@ -45,8 +46,6 @@ def build_graph(edges: EdgeIds, options: ReadOptions) -> Graph:
         If the edges do not form a graph.
     ArgumentError
         If `options` give a number of vertices, but the file lists vertex ids.
-    OutOfMemoryError
-        If the graph does not fit the available memory, before it allocates.
     """
     ids = number_vertices(edges) if edges.listed or len(edges.vertices) else edges.names
     if ids is not None:
@@ -87,8 +86,7 @@ def _graph_of_numbers(
             None if options.weighted is False else edges.weights,
             directed,
             n if ids is None else len(ids),
-            self_loops=options.self_loops,
-            duplicates=options.duplicates,
+            **options.repeated,
         )
     except ArgumentError as error:
         raise FormatError(str(error), path=edges.path) from error
@@ -141,14 +139,9 @@ def blocks(graph: Graph) -> Iterator[tuple[int, int]]:
 def pieces(graph: Graph, *, each_once: bool = True, widen_float32: bool = False) -> Iterator[Piece]:
     """Yield the edges of a graph in pieces, in the order of their tails.
 
-    Parameters
-    ----------
-    graph : Graph
-    each_once : bool, default True
-        Yield an undirected edge once instead of in both directions.
-    widen_float32 : bool, default False
-        Yield float32 weights as float64. The shortest digits of a float32 would parse to another float64,
-        so text files without a weight type need this.
+    With `each_once`, an undirected edge comes once instead of in both directions. `widen_float32` yields
+    float32 weights as float64. The shortest digits of a float32 would parse to another float64, so text files
+    without a weight type need this.
     """
     for row, last in blocks(graph):
         begin, end = int(graph.offsets[row]), int(graph.offsets[last])
@@ -191,18 +184,21 @@ def refuse_infinite(graph: Graph, target: Path) -> None:
             raise ArgumentError(f"{msg}; write .csv, .npz, .parquet or .evg")
 
 
-def write_lines(
-    graph: Graph, sink: Any, *, delimiter: str, quoting: str = "none", widen_float32: bool = False
-) -> None:
-    """Write edges as lines of ids, an undirected edge once; see `pieces`."""
+def write_columns(sink: Any, columns: Sequence[Any], *, delimiter: str = " ") -> None:
+    """Write arrays of one length as lines of fields without quotes."""
     import pyarrow as pa
     from pyarrow import csv
 
-    options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
+    table = pa.table(list(columns), list(map(str, range(len(columns)))))
+    options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
+    csv.write_csv(table, sink, options)
+
+
+def write_lines(graph: Graph, sink: Any, *, delimiter: str, widen_float32: bool = False) -> None:
+    """Write edges as lines of ids, an undirected edge once; see `pieces`."""
     for piece in pieces(graph, widen_float32=widen_float32):
         ends = [piece.src, piece.dst]
         if graph.has_custom_ids:
             ends = [graph.ids[end] for end in ends]
         columns = ends if piece.weights is None else [*ends, piece.weights]
-        names = ["src", "dst", "weight"][: len(columns)]
-        csv.write_csv(pa.table([pa.array(c) for c in columns], names), sink, options)
+        write_columns(sink, columns, delimiter=delimiter)

@@ -113,14 +113,8 @@ def require_part(nbytes: int, path: Path) -> None:
 class Source:
     """A file to read, a part of it, or a folder for formats that use folders.
 
-    Parameters
-    ----------
-    path : Path
-        Path of the file.
-    compression : {"gzip", "zstd", "bz2"}, optional
-        Compression of the file.
-    start, stop : int
-        The bytes to read of a file that is not compressed. Default: all.
+    `compression` is gzip, zstd, bz2 or None. The bytes from `start` to `stop` are read of a file that is not
+    compressed, by default all.
     """
 
     path: Path
@@ -134,14 +128,7 @@ class Source:
         return (self.path.stat().st_size if self.stop is None else self.stop) - self.start
 
     def check(self, *, folder: bool = False, empty: bool = False) -> None:
-        """Check that the path exists, is a file or folder as expected, and is not empty.
-
-        Parameters
-        ----------
-        folder : bool
-            Expect a folder.
-        empty : bool
-            Accept an empty file.
+        """Check that the path exists, is a file or a `folder` as expected, and is not empty, unless `empty`.
 
         Raises
         ------
@@ -175,10 +162,7 @@ class Source:
     def translate_errors(self, content: str = "text") -> Iterator[None]:
         """Convert errors of the system and of decoders to errors of Evener.
 
-        Parameters
-        ----------
-        content : str
-            The expected content, for messages: "Parquet data".
+        `content` is the expected content, for messages: "Parquet data".
         """
         try:
             yield

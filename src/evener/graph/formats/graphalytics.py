@@ -19,7 +19,7 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError, FormatError, shorten
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edges import build_graph, count_edges, refuse_infinite, write_lines
+from evener.graph.formats.edges import build_graph, count_edges, refuse_infinite, write_columns, write_lines
 from evener.graph.formats.file import Source, open_compressed, require_part
 from evener.graph.formats.graphalytics_properties import read_properties, weight_place, words_of
 from evener.graph.formats.registry import COMPRESSIONS, Format
@@ -71,7 +71,9 @@ def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
     """Return this rank's edges, with the ids in its part of the vertex file."""
 
     def begin() -> Any:
-        path, properties, weight = _begin(source, options)
+        path = _properties_path(source)
+        properties = read_properties(path)
+        weight = weight_place(properties, options, path)
         files = [_component_file(properties, key, path) for key in ("vertex-file", "edge-file")]
         if world.size > 1:
             for file in files:
@@ -91,13 +93,6 @@ def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
     _check_count(properties, "meta.edges", world.allreduce(len(edges.src), "sum"), path)
     edges.vertices, edges.listed, edges.directed = ids, True, directed
     return edges
-
-
-def _begin(source: Source, options: ReadOptions) -> tuple[Path, dict[str, str], int | None]:
-    """Return the properties file, the properties, and the place of the weight among those of an edge."""
-    path = _properties_path(source)
-    properties = read_properties(path)
-    return path, properties, weight_place(properties, options, path)
 
 
 def _properties_path(source: Source) -> Path:
@@ -207,9 +202,6 @@ def _grammar_of(source: Source, properties: dict[str, str], weight: int | None) 
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     """Write the three files; rename them after all are complete, the properties last."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     if graph.has_string_ids:
         raise ArgumentError(
             f"{target}: expected integer ids for Graphalytics, found strings; write .parquet, .csv or .evg"
@@ -232,8 +224,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
         atomic_write_all(vertices, edges, path) as (vertex_file, edge_file, property_file),
     ):
         with open_compressed(vertex_file, compression) as sink:
-            options = csv.WriteOptions(include_header=False, quoting_style="none")
-            csv.write_csv(pa.table([pa.array(graph.ids)], ["id"]), sink, options)
+            write_columns(sink, [graph.ids])
         with open_compressed(edge_file, compression) as sink:
             write_lines(graph, sink, delimiter=" ", widen_float32=True)
         property_file.write_text(_properties_text(path, properties))

@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from evener.errors import FormatError
-from evener.graph.arrow import WEIGHT_NAMES, plain_name
+from evener.graph.arrow import WEIGHT_NAMES, Column, note_unread_columns, plain_name
 from evener.graph.formats.file import Source
-from evener.graph.unread_columns import Column, note_unread_columns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
-from evener.graph.arrays import string_array
+from evener.graph import ids as graph_ids
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["number_strings", "number_vertices", "parse_isolated_ids", "refuse_names"]
 
-# Bytes of a short Python string.
-_STRING_BYTES = 64
 # Bytes per id for sorted copies of integer ids, and per edge for the places of its ends.
 _RENUMBER_BYTES, _PLACE_BYTES = 40, 24
 
@@ -31,79 +29,25 @@ _RENUMBER_BYTES, _PLACE_BYTES = 40, 24
 def number_strings(
     columns: list[Any], path: Path, line_of: Callable[[int], int] | None = None
 ) -> tuple[list[NDArray[np.uint32]], NDArray[Any]]:
-    """Number the strings of several Arrow columns in ascending order.
+    """Return the positions of the strings of a file in its ids, and the ids, as `evener.graph.ids` does.
 
-    Parameters
-    ----------
-    columns : list of pyarrow.ChunkedArray
-        Strings, or dictionaries of strings, without nulls.
-    path : Path
-        Path of the file, for messages.
-    line_of : callable, optional
-        Returns the line number of a row.
-
-    Returns
-    -------
-    positions : list of ndarray of uint32
-        For each column, the position of each string in `ids`.
-    ids : ndarray of str
-        The distinct strings, ascending.
-
-    Raises
-    ------
-    FormatError
-        If a string holds the character NUL, which ends strings in NumPy.
-    OutOfMemoryError
-        If the ids need more memory than is available.
+    `line_of` returns the line number of a row. A string with the character NUL raises `FormatError`.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows = sum(map(len, columns))
-    memory.require(8 * rows + sum(column.nbytes for column in columns), f"the ids of {path}")
-    encoded = pa.chunked_array([_encode(chunk) for column in columns for chunk in column.chunks])
-    unified = encoded.unify_dictionaries()
-    del encoded
-    names = unified.chunk(0).dictionary
-    codes = np.concatenate([part.indices.to_numpy() for part in unified.chunks])
-    used = np.zeros(len(names), np.bool_)
-    used[codes] = True
-    # Python and NumPy sort by code point, Arrow by UTF-8 bytes; both orders are equal.
-    order = pc.sort_indices(names).to_numpy()
-    order = order[used[order]]
-    memory.require(_STRING_BYTES * len(order) + 2 * names.nbytes, f"the list of ids of {path}")
-    ids = names.take(pa.array(order))
-    cut = pc.index(pc.match_substring(ids, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
-    if cut >= 0:
-        msg = f"expected vertex ids without the character NUL, found {ids[cut].as_py()!r}"
-        line = None
-        if line_of is not None:  # the rows of a text, without dictionaries
-            found = [pc.index(column, ids[cut].cast(column.type)).as_py() for column in columns]
-            line = line_of(min(row for row in found if row >= 0))
-        raise FormatError(msg, path=path, line=line)
-    places = np.empty(len(names), np.uint32)
-    places[order] = np.arange(len(order), dtype=np.uint32)
-    ends = np.cumsum([len(column) for column in columns])[:-1]
-    return np.split(places[codes], ends), string_array(ids.to_pylist())
-
-
-def _encode(strings: Any) -> Any:
-    """Return an Arrow array of strings, or of a dictionary of strings, as codes and a dictionary."""
-    import pyarrow as pa
-
-    encoded = strings if pa.types.is_dictionary(strings.type) else strings.dictionary_encode()
-    indices, names = encoded.indices.cast(pa.int32()), encoded.dictionary.cast(pa.large_string())
-    return pa.DictionaryArray.from_arrays(indices, names)
+    positions, ids, nul = graph_ids.number_strings(columns, path)
+    if nul is None:
+        return positions, ids
+    msg = f"expected vertex ids without the character NUL, found {nul.as_py()!r}"
+    line = None
+    if line_of is not None:  # the rows of a text, without dictionaries
+        found = [pc.index(column, nul.cast(column.type)).as_py() for column in columns]
+        line = line_of(min(row for row in found if row >= 0))
+    raise FormatError(msg, path=path, line=line)
 
 
 def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:
-    """Return the ids of vertices without edges as integers.
-
-    Raises
-    ------
-    FormatError
-        If an id is not an integer from 0 to 2^63 - 1.
-    """
+    """Return the ids of vertices without edges as integers; raise `FormatError` unless they fit 63 bits."""
     invalid = next(
         (i for i in given if not re.fullmatch(r"0|[1-9][0-9]{0,18}", str(i)) or int(i) >= 1 << 63), None
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from evener.errors import FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edges import build_graph, count_edges, pieces, refuse_infinite
+from evener.graph.formats.edges import build_graph, count_edges, pieces, refuse_infinite, write_columns
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.integer_weights import first_not_representable
@@ -171,14 +171,10 @@ def _sizes(text: Text) -> tuple[int, int, int, bool]:
 
 def write(graph: Graph, target: Path, compression: str | None, /) -> None:
     """Write a `.mtx` file, with a symmetric matrix for an undirected graph."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     refuse_infinite(graph, target)
     kinds = {"f": "real", "i": "integer", "u": "integer"}
     field = "pattern" if graph.weights is None else kinds[graph.weights.dtype.kind]
     symmetry = "general" if graph.directed else "symmetric"
-    options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
     with atomic_write(target) as temporary, open_compressed(temporary, compression) as sink:
         sink.write(f"%%MatrixMarket matrix coordinate {field} {symmetry}\n".encode())
         if parallel_edges(graph).any():
@@ -189,7 +185,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:
             ends = (piece.src, piece.dst) if graph.directed else (piece.dst, piece.src)
             columns = [end.astype(np.int64) + 1 for end in ends]
             columns += [] if piece.weights is None else [piece.weights]
-            csv.write_csv(pa.table(columns, ["row", "column", "value"][: len(columns)]), sink, options)
+            write_columns(sink, columns)
 
 
 FORMAT = Format("Matrix Market", (".mtx",), read, write, stores_ids=False, read_heading=read_heading)

@@ -19,7 +19,7 @@ from evener.errors import FormatError
 from evener.graph.arrow import find_edge_columns
 from evener.graph.formats.file import require_part
 from evener.graph.formats.text_part import parse_in_parts, part_of
-from evener.graph.formats.text_stream import open_text
+from evener.graph.formats.text_stream import is_utf8, open_text
 from evener.system import memory
 from evener.system.agreement import on_all_ranks
 
@@ -56,20 +56,10 @@ _FIELD_COPIES = 3
 class Fields(NamedTuple):
     """The fields of the lines of a text.
 
-    Attributes
-    ----------
-    columns : list of pyarrow.ChunkedArray
-        The first three fields of the lines, or two, by column, as strings.
-    first : list of str
-        All fields of the first line of the file.
-    third : str
-        The first third field that is not empty.
-    line : ndarray
-        The line number of each row, from 1.
-    last_line : int
-        Number of the last line of the text.
-    cut : bool
-        Whether the last line has no newline.
+    `columns` has the first three fields of the lines, or two, by column, as Arrow strings. `first` has all
+    fields of the first line of the file, and `third` is the first third field that is not empty. `line` has
+    the line number of each row, from 1; `last_line` is the last one of the text, and `cut` says whether that
+    line has no newline.
     """
 
     columns: list[Any]
@@ -92,8 +82,6 @@ def read_fields(world: World, source: Source, *, line: int, offset: int) -> Fiel
         If a line has more fields than the first, or fewer unless tabs or commas separate them. If a line has
         an unclosed quote, or no tail or head. If the separators have two meanings. With several ranks, also
         for quotes, and for names with blanks or commas.
-    OutOfMemoryError
-        If the fields need more memory than is available.
     """
     if source.compression is not None:  # one process reads all lines
         part, line = source, 0
@@ -294,7 +282,7 @@ def _read_lines(source: Source) -> tuple[tuple[Any, NDArray[np.intp], int, bool]
                 try:
                     lines.validate(full=True)
                 except pa.ArrowInvalid as error:
-                    valid = map(_is_utf8, lines.cast(pa.binary()).to_pylist())
+                    valid = map(is_utf8, lines.cast(pa.binary()).to_pylist())
                     line = text.line + 1 + list(valid).index(False)
                     msg = "expected lines of UTF-8 text; convert the file to UTF-8"
                     raise FormatError(msg, path=source.path, line=line) from error
@@ -306,11 +294,3 @@ def _read_lines(source: Source) -> tuple[tuple[Any, NDArray[np.intp], int, bool]
                 text.line += len(lines)
         rows = pa.chunked_array(kept, pa.string())
         return (rows, np.concatenate(numbers), text.line, text.cut), text.line
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

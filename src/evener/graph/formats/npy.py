@@ -54,17 +54,7 @@ class Header(NamedTuple):
 
 
 def read_header(file: IO[bytes], *, name: str, size: int, path: Path) -> Header:
-    """Return the header of an array file, with the length of the data checked.
-
-    Parameters
-    ----------
-    file : binary file
-    name : str
-        Name of the array, for messages.
-    size : int
-        Bytes of the file.
-    path : Path
-        Path of the file, for messages.
+    """Return the header of an array file of `size` bytes, with the length of the data checked.
 
     Raises
     ------

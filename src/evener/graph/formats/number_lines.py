@@ -107,8 +107,6 @@ def parse(text: Text, grammar: Grammar) -> EdgeIds:
     FormatError
         If a line does not match the grammar. The error has the line number. `LeadingZeroError` if an id has
         leading zeros against the grammar.
-    OutOfMemoryError
-        If the edges need more memory than is available.
     """
     begin, rows = text.line, _Rows(text, grammar)
     for chunk in text.chunks():

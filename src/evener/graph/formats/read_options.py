@@ -31,6 +31,11 @@ class ReadOptions:
         """Return whether the graph is directed, given the direction that the file states, if any."""
         return next((choice for choice in (self.directed, stated) if choice is not None), True)
 
+    @property
+    def repeated(self) -> dict[str, str]:
+        """The options for self-loops and repeated edges, by name."""
+        return {"self_loops": self.self_loops, "duplicates": self.duplicates}
+
     def refuse_n(self, path: Path, found: str) -> None:
         """Raise ArgumentError if the caller gives `n` for a file with other ids than ``0..n-1``."""
         if self.n is not None:

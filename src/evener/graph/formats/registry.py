@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError
+from evener.graph.formats.edges import isolated_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +95,19 @@ class Format:
             graph.has_integer_ids and graph.n and (graph.ids[[0, -1]] == [first, first + graph.n - 1]).all()
         )
 
+    def count_omitted_vertices(self, graph: Graph) -> int:
+        """Return the number of vertices that a file of this format omits."""
+        return 0 if self.stores_isolated else len(isolated_vertices(graph))
+
+    def omissions(self, graph: Graph) -> list[str]:
+        """Return the facts that a file of this format omits, as ends of sentences. Ids are not checked."""
+        facts = []
+        if count := self.count_omitted_vertices(graph):
+            facts.append(f"{count:,} {'vertex' if count == 1 else 'vertices'} without edges")
+        if not graph.directed and not self.stores_direction:
+            facts.append("the direction of edges; read it with directed=False")
+        return facts
+
 
 @cache
 def all_formats() -> tuple[Format, ...]:
@@ -105,20 +119,10 @@ def all_formats() -> tuple[Format, ...]:
 
 
 def format_of(path: Path, name: str | None = None, *, takes_name: bool = True) -> tuple[Format, str | None]:
-    """Return the format and the compression of a path.
+    """Return the format of a path, and its compression: gzip, zstd, bz2 or None.
 
-    Parameters
-    ----------
-    path : Path
-    name : str, optional
-        Name or suffix of the format. The default is the suffix of the path.
-    takes_name : bool, default True
-        True if the caller accepts ``format=``; the error message then mentions it.
-
-    Returns
-    -------
-    format : Format
-    compression : {"gzip", "zstd", "bz2"} or None
+    `name` is the name or suffix of the format; by default, the suffix of the path decides. With `takes_name`,
+    the message for an unknown suffix mentions ``format=``.
 
     Raises
     ------

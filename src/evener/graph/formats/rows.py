@@ -44,13 +44,7 @@ def graph_from_rows(
     options: ReadOptions,
     path: Path,
 ) -> Graph:
-    """Return the graph of CSR rows; rows of an undirected graph list every edge in both directions.
-
-    Raises
-    ------
-    FormatError
-        If the rows break a rule of CSR, or the rows of an undirected graph are not symmetric.
-    """
+    """Return the graph of CSR rows, checked; undirected rows list every edge in both directions."""
     n, m = len(offsets) - 1, len(targets)
     if n < 0 or offsets[0] != 0 or int(offsets[-1]) != m or (offsets[1:] < offsets[:-1]).any():
         found = f"offsets from {offsets[0]} to {offsets[-1]}, or a descent" if n >= 0 else "no offsets"
@@ -70,32 +64,14 @@ def apply_options(
 ) -> Graph:
     """Return a graph with the options of `evener.read` applied.
 
-    Parameters
-    ----------
-    graph : Graph
-    options : ReadOptions
-    path : Path
-    sort : bool
-        Sort the rows.
-    symmetric : bool
-        True if the symmetry of an undirected graph was checked before.
+    `sort` sorts the rows. `symmetric` says that the symmetry of an undirected graph was checked before.
     """
     check_options(graph, options, path)
     weights = None if options.weighted is False else graph.weights
     directed = graph.directed if options.directed is None else options.directed
     offsets, targets = graph.offsets, graph.targets
     if sort or options.self_loops != "keep" or options.duplicates != "keep":
-        src = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(offsets).astype(np.intp))
-        rows = csr.from_edges(
-            src,
-            targets,
-            weights,
-            symmetrise=False,
-            n=graph.n,
-            self_loops=options.self_loops,
-            duplicates=options.duplicates,
-        )
-        offsets, targets, weights = rows.offsets, rows.targets, rows.weights
+        offsets, targets, weights, _ = _built_again(graph, weights, symmetrise=False, **options.repeated)
     ids = graph.ids if graph.has_custom_ids else None
     result = Graph(offsets, targets, weights=weights, ids=ids, directed=directed, validate=False)
     if directed or (symmetric and not graph.directed):
@@ -104,6 +80,12 @@ def apply_options(
         return to_undirected(result)
     check_symmetric(result, path)
     return result
+
+
+def _built_again(graph: Graph, weights: NDArray[Any] | None, **how: Any) -> csr.CSR:
+    """Return the rows that `csr.from_edges` builds from the edges of a graph."""
+    src = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(graph.offsets).astype(np.intp))
+    return csr.from_edges(src, graph.targets, weights, n=graph.n, **how)
 
 
 def to_undirected(graph: Graph) -> Graph:
@@ -117,9 +99,7 @@ def to_undirected(graph: Graph) -> Graph:
     try:
         check_rows_symmetric(offsets, targets, weights)
     except ArgumentError:
-        src = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(offsets).astype(np.intp))
-        rows = csr.from_edges(src, targets, weights, symmetrise=True, n=graph.n, duplicates="drop")
-        offsets, targets, weights = rows.offsets, rows.targets, rows.weights
+        offsets, targets, weights, _ = _built_again(graph, weights, symmetrise=True, duplicates="drop")
     return Graph(offsets, targets, weights=weights, ids=ids, directed=False, validate=False)
 
 

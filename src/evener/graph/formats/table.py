@@ -20,18 +20,12 @@ SUFFIXES = (".parquet", ".csv", ".tsv", ".arrow", ".feather", ".jsonl")
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
-    """Write a table to a Parquet, CSV, TSV, Arrow or JSON-lines file.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    path : path-like
-        A path with a suffix of `SUFFIXES`.
+    """Write a table to a Parquet, CSV, TSV, Arrow or JSON-lines file, as its suffix says.
 
     Raises
     ------
     ArgumentError
-        If the path has another suffix.
+        If the path has no suffix of `SUFFIXES`.
     FileError
         If the file cannot be written. An existing file stays unchanged.
     """

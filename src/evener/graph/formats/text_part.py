@@ -95,12 +95,8 @@ def parse_part(
     """Parse this rank's part of a text, from byte `offset` on, which `line` lines precede.
 
     This is a collective operation; all ranks must call it. The part is a range of bytes. Each rank
-    decompresses all chunks of a compressed file, and parses the chunks of its turns.
-
-    Raises
-    ------
-    FormatError
-        On all ranks, the first error of the file, with the number of its line.
+    decompresses all chunks of a compressed file, and parses the chunks of its turns. On all ranks, the first
+    error of the file is raised, with the number of its line.
     """
     if source.compression is not None:
         return _parse_turns(world, source, grammar, line)
@@ -139,19 +135,9 @@ def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int
 def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: int = 0) -> T:
     """Return what this rank parses of a file, which begins with `line` lines that no rank parses.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    world : World
-    parse : callable
-        Returns what it parses and the number of lines. Its errors count lines from the begin of the part.
-    line : int
-
-    Raises
-    ------
-    EvenerError
-        On all ranks, the first error in the order of the file, with the number of its line.
+    This is a collective operation; all ranks must call it. `parse` returns what it parses and the number of
+    lines. Its errors count lines from the begin of the part. On all ranks, the first error in the order of
+    the file is raised, with the number of its line.
     """
     error: EvenerError | None = None
     count = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.file import Source, Stream
 
-__all__ = ["Chunk", "Text", "line_of_row", "open_text", "refuse_binary"]
+__all__ = ["Chunk", "Text", "is_utf8", "line_of_row", "open_text", "refuse_binary"]
 
 # Bytes per part of a chunk; a thread parses one part at a time.
 PART_BYTES = 1 << 20
@@ -94,16 +94,8 @@ class Chunk(NamedTuple):
 class Text:
     """The lines of a file: first single lines of the heading, then chunks.
 
-    Parameters
-    ----------
-    source : Source
-    stream : Stream
-    reader : ThreadPoolExecutor
-        Thread that reads ahead.
-    turn : (int, int)
-        Rank and number of ranks: `chunks` yields the chunks of this rank, which takes turns with the others.
-    most : int
-        Largest bytes per read.
+    The thread of `reader` reads ahead, at most `most` bytes at once. `turn` is a rank and the number of
+    ranks: `chunks` yields the chunks of this rank, which takes turns with the others.
     """
 
     def __init__(
@@ -142,12 +134,8 @@ class Text:
     def ignored(self, comments: bytes, *, kept: bytes | None = None) -> Iterator[bytes]:
         """Advance over comments and empty lines, and yield comments: the first ones, and those of interest.
 
-        Parameters
-        ----------
-        comments : bytes
-            The bytes that begin a comment.
-        kept : bytes, optional
-            The begin of the comments of interest after the first `FIRST_LINES` lines. Default: no comments.
+        A byte of `comments` begins a comment. After the first `FIRST_LINES` lines, only comments that begin
+        with `kept` are of interest, by default none.
         """
         begin = self.line
         while (line := self.peek()) is not None:
@@ -283,13 +271,7 @@ def refuse_binary(head: bytes, path: Path) -> None:
 def open_text(
     source: Source, *, empty: bool = False, turn: tuple[int, int] = (0, 1), most: int = CHUNK_BYTES
 ) -> Iterator[Text]:
-    """Open a file as text; `turn` and `most` are as for `Text`.
-
-    Raises
-    ------
-    FormatError
-        If the file is empty, unless `empty` is true.
-    """
+    """Open a file as text; `turn` and `most` are as for `Text`. An empty file needs `empty`."""
     with source.stream() as stream:
         reader = ThreadPoolExecutor(1, "evener-read")
         try:
@@ -307,17 +289,8 @@ def line_of_row(
 ) -> int:
     """Return the line number of a row from 1, for messages: readers keep no line numbers of rows.
 
-    Parameters
-    ----------
-    source : Source
-    row : int
-        The number of the row, from 0, among the lines that are not empty and no comments.
-    comments : bytes
-        The bytes that begin a comment.
-    after : int
-        Lines before the first row.
-    turn : (int, int)
-        As for `Text`: only the rows of this rank count.
+    `row` counts from 0 the lines that are not empty and do not begin with a byte of `comments`, after the
+    first `after` lines. `turn` is as for `Text`: only the rows of this rank count.
     """
     import pyarrow.compute as pc
 
@@ -335,3 +308,12 @@ def line_of_row(
                 row -= len(rows)
                 text.line += len(lines)
         return text.line
+
+
+def is_utf8(line: bytes) -> bool:
+    """Return whether bytes are UTF-8 text."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

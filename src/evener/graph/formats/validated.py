@@ -37,16 +37,9 @@ def fingerprint(files: Mapping[str, os.stat_result]) -> str:
 
 
 def validate(files: Sequence[Path], known: str, check: Callable[[], None]) -> None:
-    """Check the content of files, unless they were validated in their present state.
+    """Call `check`, which raises if files are not valid, unless they were validated in their present state.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        In the order of the fingerprint.
-    known : str
-        The fingerprint of the files as they were opened.
-    check : callable
-        Raises if the content is not valid.
+    The files are in the order of the fingerprint `known`, which they had as they were opened.
     """
     if is_validated(known):
         return

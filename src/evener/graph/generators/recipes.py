@@ -33,14 +33,8 @@ MAX_SCALE = 48
 class Recipe(NamedTuple):
     """The edges of a generator, and how a graph is built of them.
 
-    Attributes
-    ----------
-    source : GeneratedEdges
-    directed : bool
-    stored : {"out", "in"}
-        The direction of the edges to build first.
-    both_directions : bool
-        Whether the source lists each edge of an undirected graph in both directions.
+    `stored` is the direction of the edges to build first, "out" or "in". With `both_directions`, the source
+    lists each edge of an undirected graph in both directions.
     """
 
     source: GeneratedEdges

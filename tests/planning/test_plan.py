@@ -13,10 +13,12 @@ from evener.cli import render
 from evener.elements import CpuElement
 from evener.partition.estimate import GraphSizes
 from evener.partition.footprint import bytes_excluding_edges
+from evener.partition.placement import Placement
 from evener.partition.sizes import ElementShare, PartitionSizes
 from evener.planning.plan import Plan, choose
 from evener.planning.prediction import ElementPrediction, Prediction
 from evener.results.report.units import seconds_text
+from evener.spec.registry import find
 from evener.system.memory import format_bytes
 from support.fake_gpu import SizedGpu
 
@@ -41,9 +43,10 @@ def gpu(room=GIB, number=0):
 def made(sizes, elements, *, policy="auto", alpha=None, passes=1.0, use_all=False, **coefficients):
     """Return the plan for an algorithm with the given seconds per edge."""
     model = cost_model(elements, **coefficients)
-    how = {"policy": policy, "alpha": alpha, "passes": passes, "use_all": use_all}
-    plan, members = choose(sizes, "pagerank", "an iteration", elements, model, **how)
-    assert tuple(one.name for one in members) == plan.on
+    asked = Placement(tuple(elements) if use_all else None, policy, alpha)
+    plan, placement = choose(sizes, find("pagerank"), asked, elements, model, passes=passes)
+    assert tuple(one.name for one in placement.on) == plan.on
+    assert (placement.policy, placement.alpha) == (plan.policy, plan.alpha)
     return plan
 
 
@@ -159,7 +162,7 @@ def test_another_element_must_save_a_few_percent(sizes, times_slower, on):
 def test_the_cpu_alone_includes_all_cpu_elements(sizes):
     halves = [CpuElement("cpu:2#0", 2), CpuElement("cpu:2#1", 2)]
     model = cost_model(halves)
-    found, _ = choose(sizes, "wcc", "a run", halves, model, alpha=0.3, use_all=True)
+    found, _ = choose(sizes, find("wcc"), Placement(tuple(halves), alpha=0.3), halves, model)
     assert (found.on, found.alpha) == (("cpu:2", "cpu:2"), 0.3)
     assert set(found.alternatives) == {"CPU alone"}
     shares = [share.sizes.edges / sizes.degrees.edges for share in found.shares]

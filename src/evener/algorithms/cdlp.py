@@ -71,12 +71,8 @@ def cdlp(
         count.
     max_iter : int, default 10
         The number of iterations.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one.
+    on, policy, alpha, gpu_memory, progress, checkpoint
+        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------

@@ -80,12 +80,8 @@ def hits(
         The largest number of supersteps, two for each iteration.
     weights : bool, optional
         Whether an edge adds the value of its other end times its weight. Default: if the graph has weights.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one.
+    on, policy, alpha, gpu_memory, progress, checkpoint
+        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------

@@ -69,12 +69,8 @@ def k_core(
         count.
     k : int, default 2
         The smallest number of edges of a vertex in the core. Repeated edges and self-loops count.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one.
+    on, policy, alpha, gpu_memory, progress, checkpoint
+        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------

@@ -95,12 +95,8 @@ def katz(
     weights : bool, optional
         Whether a walk counts as often as the product of the weights of its edges. Default: if the graph has
         weights.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one.
+    on, policy, alpha, gpu_memory, progress, checkpoint
+        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------

@@ -80,7 +80,7 @@ class Slice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The state of a run in progress, passed to the function given as ``progress=``.
+    """The state of a run, passed to the function given as ``progress=`` as each superstep begins.
 
     Parameters
     ----------

@@ -34,6 +34,7 @@ from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
 
     import numpy as np
     from numpy.typing import NDArray
@@ -60,7 +61,7 @@ def partition(
     on: str | Sequence[str] | Sequence[Element] | None = None,
     *,
     policy: str = "random",
-    alpha: float | None = None,
+    alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     directions: str = "both",
     seed: int = 0,
@@ -79,11 +80,11 @@ def partition(
         The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
     policy : str, default "random"
         How the owners of the vertices are chosen: see the table in the section Notes.
-    alpha : float, optional
+    alpha : float or "auto", optional
         Share of the stored edges on the CPU side, 0 to 1. If all elements are CPUs, or all are GPUs, the CPU
-        side is the first one. The elements of a side divide its edges in proportion to their threads. By
-        default, all elements divide all edges in this proportion, and a GPU counts as hundreds of threads. A
-        single element gets all edges.
+        side is the first one. The elements of a side divide its edges in proportion to their threads.
+        Default, or "auto": all elements divide all edges in this proportion, and a GPU counts as hundreds of
+        threads. A single element gets all edges.
     gpu_memory : str or int, optional
         Memory to use on each GPU: bytes, or a size such as "20GiB". The GPU reads edges that do not fit from
         host memory. Default: all free memory.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -204,8 +205,10 @@ def read_partitioned(
 
         folder.validate(folder_path, check)
     count = len(stored)
+    placement = Placement.parse(on, gpu_memory=gpu_memory)
+    if on is None:
+        placement = replace(placement, on=tuple(facts["elements"]))
     try:
-        placement = Placement.parse(facts["elements"] if on is None else on, gpu_memory=gpu_memory)
         elements = placement.elements()
     except ArgumentError as error:
         if on is not None:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.estimate import GraphSizes
     from evener.partition.partitioned import PartitionedGraph
+    from evener.partition.placement import Placement
     from evener.planning.cost_model import CostModel
     from evener.planning.prediction import Prediction
+    from evener.planning.workload import Workload
 
 __all__ = ["Plan", "choose"]
 
@@ -145,8 +147,7 @@ class _Search:
     """The fastest placement of each kind so far, and the kinds that do not fit."""
 
     sizes: GraphSizes
-    name: str
-    unit: str
+    work: Workload
     model: CostModel
     passes: float
     found: dict[str, _Choice] = field(default_factory=dict)
@@ -180,58 +181,55 @@ class _Search:
         seconds = self.model.cautious_seconds(shares, passes=self.passes or 1)
         if not math.isfinite(seconds):
             msg = (
-                f"passes=: expected a number with a finite predicted time of {self.name}, found "
+                f"passes=: expected a number with a finite predicted time of {self.work.name}, found "
                 f"{self.passes}; give fewer passes"
             )
             raise ArgumentError(msg)
         if kind not in self.found or seconds < self.found[kind].cautious:
             prediction = self.model.predict(shares, passes=self.passes)
             names = tuple(e.name.partition("#")[0] for e in members)
+            work = self.work
             placement = names, policy, share, tuple(shares), tuple(nbytes)
-            plan = Plan(self.name, self.unit, self.passes, *placement, prediction, {}, {}, self.model)
+            plan = Plan(work.name, work.unit, self.passes, *placement, prediction, {}, {}, self.model)
             self.found[kind] = _Choice(plan, members, seconds)
         return seconds
 
 
 def choose(
     sizes: GraphSizes,
-    name: str,
-    unit: str,
+    work: Workload,
+    placement: Placement,
     elements: Sequence[Element],
     model: CostModel,
     *,
-    policy: str = "auto",
-    alpha: float | None = None,
     passes: float = 1.0,
-    use_all: bool = False,
     cpu_alone: Element | None = None,
-) -> tuple[Plan, list[Element]]:
-    """Return the plan with the least predicted time: its elements, policy and share of the CPU side.
+) -> tuple[Plan, Placement]:
+    """Return the plan with the least predicted time, and its placement.
 
     The search compares placements by their seconds with margins: see `CostModel.cautious_seconds`.
 
     Parameters
     ----------
     sizes : GraphSizes
-    name, unit : str
-        Name of the algorithm, and name of a pass.
+    work : Workload
+        The algorithm.
+    placement : Placement
+        The policy and the share to use; the best where they are open. If the elements are not open, the plan
+        must use all of them, and other placements are only alternatives.
     elements : sequence of Element
         Elements that may be used.
     model : CostModel
-    policy : str
-        "auto", or the policy to use.
-    alpha : float, optional
-        The share to use. Default: the best.
     passes : float
         Passes of the run: iterations of PageRank, sources.
-    use_all : bool
-        Whether the plan must use all elements. Other placements are then only alternatives.
     cpu_alone : Element, optional
         The CPU without threads reserved for GPUs. Default: as in `elements`.
 
     Returns
     -------
-    Plan, list of Element
+    Plan, Placement
+        The placement has elements, and nothing is open. Its alpha is None if elements divide the edges in
+        proportion to their threads.
 
     Raises
     ------
@@ -240,10 +238,11 @@ def choose(
     ArgumentError
         For a number of passes whose time is not finite.
     """
-    policies = list(PLANNED) if policy == "auto" else [policy]
-    search = _Search(sizes, name, unit, model, passes)
+    use_all = placement.on is not None
+    policies = list(PLANNED) if placement.policy == "auto" else [placement.policy]
+    search = _Search(sizes, work, model, passes)
     required: str | None = None  # the kind that uses all elements
-    for candidates in _candidates(elements, policies, alpha, use_all=use_all, cpu_alone=cpu_alone):
+    for candidates in _candidates(elements, policies, placement.alpha, use_all=use_all, cpu_alone=cpu_alone):
         if use_all and len(candidates.elements) == len(elements):
             required = candidates.kind
         search.add(candidates)
@@ -252,7 +251,8 @@ def choose(
         raise infeasible[required] if required is not None else list(infeasible.values())[-1]
     why = {kind: str(error) for kind, error in infeasible.items() if kind not in found}
     best = _best(found, required)
-    return replace(best.plan, infeasible=why), best.elements
+    plan = replace(best.plan, infeasible=why)
+    return plan, replace(placement, on=tuple(best.elements), policy=plan.policy, alpha=plan.alpha)
 
 
 def _candidates(

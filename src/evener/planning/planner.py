@@ -52,8 +52,7 @@ def make_plan(
     Returns
     -------
     Plan, Placement
-        The placement has elements, and nothing is open. Its alpha is None if elements divide the edges in
-        proportion to their threads.
+        As of `choose`.
 
     Raises
     ------
@@ -67,23 +66,12 @@ def make_plan(
     named = placement.on is not None
     elements = placement.elements() if named else _all_elements(placement.gpu_memory)
     sizes = GraphSizes.of(graph, placement.directions)
-    policy, alpha = placement.policy, placement.alpha
-    if alpha is None and named and policy != "auto" and find_policy(policy).profiled:
-        alpha = profiled_share(sizes, elements, policy)
+    policy = placement.policy
+    if placement.alpha is None and named and policy != "auto" and find_policy(policy).profiled:
+        placement = replace(placement, alpha=profiled_share(sizes, elements, policy))
+    model, cpu_alone = cost_model(work, elements), None if named else parse_elements("cpu")[0]
     with with_placement_hint(graph, elements, directions=placement.directions):
-        plan, members = choose(
-            sizes,
-            work.name,
-            work.unit,
-            elements,
-            cost_model(work, elements),
-            policy=policy,
-            alpha=alpha,
-            passes=passes,
-            use_all=named,
-            cpu_alone=None if named else parse_elements("cpu")[0],
-        )
-    return plan, replace(placement, on=tuple(members), policy=plan.policy, alpha=plan.alpha)
+        return choose(sizes, work, placement, elements, model, passes=passes, cpu_alone=cpu_alone)
 
 
 def cost_model(work: Workload, elements: Sequence[Element | ElementDescription]) -> CostModel:

@@ -26,7 +26,7 @@ from evener.spec.registry import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from numpy.typing import NDArray
 
@@ -74,7 +74,7 @@ def compare_policies(
     on: str | Sequence[str],
     machines: int = 1,
     policies: Sequence[str] | None = None,
-    alpha: float | None = None,
+    alpha: float | Literal["auto"] | None = None,
     gpu_memory: str | int | None = None,
     passes: float = 1.0,
     seed: int = 0,
@@ -94,9 +94,9 @@ def compare_policies(
         Number of machines with these elements.
     policies : sequence of str, optional
         Default: all policies, without "metis" if pymetis is not installed.
-    alpha : float, optional
-        Share of the edges on the CPU side, as in `partition`. Default: 1 / (r + 1) if `evener profile
-        --paper` has measured r on this machine, else the speeds of the cost model.
+    alpha : float or "auto", optional
+        Share of the edges on the CPU side, as in `partition`. Default, or "auto": 1 / (r + 1) if
+        `evener profile --paper` has measured r on this machine, else the speeds of the cost model.
     gpu_memory : str or int, optional
         Memory of each GPU. Default: all edges fit.
     passes : float, default 1

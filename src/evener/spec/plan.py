@@ -9,7 +9,6 @@ from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.partition.estimate import GraphSizes
 from evener.partition.placement import Placement
-from evener.partition.policy import check_policy
 from evener.planning.plan import choose
 from evener.planning.planner import cost_model, make_plan
 from evener.spec.registry import find
@@ -96,11 +95,10 @@ def plan_on_cpu(heading: Heading, algorithm: str, element: Element, *, policy: s
     The plan counts every vertex as a vertex with edges. So the predicted time is that of `plan`, or longer.
     """
     spec = find(algorithm)
-    check_policy(policy, auto=True)
     directions = 1 + (heading.directed and spec.directions == "both")
     sizes = GraphSizes.of_one_part(
         heading.n, directions * heading.m, directions=directions, edge_bytes=4 + heading.weight_bytes
     )
     model = cost_model(spec, [element])
-    found, _ = choose(sizes, spec.name, spec.unit, [element], model, policy=policy, use_all=True)
+    found, _ = choose(sizes, spec, Placement.parse([element], policy), [element], model)
     return found

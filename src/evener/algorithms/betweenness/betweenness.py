@@ -95,12 +95,8 @@ def betweenness(
     normalized : bool, default True
         Divide by the number of pairs, ``(n - 1) (n - 2)``. Otherwise the values of an undirected graph are
         halved, because each pair is counted from both ends.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins. Its ``fraction`` is the share of finished sources.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one.
+    on, policy, alpha, gpu_memory, progress, checkpoint
+        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------

@@ -109,12 +109,8 @@ def pagerank(
         is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
     semantics : {"networkx", "graphalytics"}, default "networkx"
         "graphalytics" runs exactly `max_iter` iterations and ignores `tol`.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one.
+    on, policy, alpha, gpu_memory, progress, checkpoint
+        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------

@@ -139,12 +139,8 @@ def sssp(
     delta : float, optional
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
         over the mean degree; more on several elements.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one.
+    on, policy, alpha, gpu_memory, progress, checkpoint
+        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------

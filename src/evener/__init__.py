@@ -149,8 +149,10 @@ def __getattr__(name: str) -> object:
     else:
         msg = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_"):
-            from evener.spec.registry import synonyms
+            from evener.spec.registry import current_name, synonyms
 
+            if (ours := current_name(name)) is not None:
+                return getattr(sys.modules[__name__], ours)
             if name in synonyms():
                 msg += f"; Evener names it {synonyms()[name]!r}"
         raise AttributeError(msg)

@@ -62,7 +62,7 @@ CALLS = {
     "pagerank path.txt": "found the algorithm 'pagerank'; write evener run pagerank GRAPH",
     "run pagerank": "Missing argument 'GRAPH'; see evener run pagerank --help",
     "run pagerankk path.txt": "did you mean 'pagerank'?",
-    "run dijkstra path.txt": "choose one of betweenness, bfs, cdlp",
+    "run dijkstra path.txt": "Evener names it 'sssp'",
     "run pagerank path.txt --dampign 0.5": "No such option: --dampign",
     "run pagerank path.txt --damping much": "--damping",
     "run pagerank path.txt --damping 1.5": "damping",

@@ -172,3 +172,34 @@ def test_words_are_found():
     )
     words = {word for word, _ in words_in_code(source)}
     assert words == {"evener", "algorithms", "sssp", "run", "bfs", "x", "pagerank", "of", "a", "tol"}
+
+
+# ---- names of other libraries, and former names ----------------------------------------------------------
+
+
+def test_the_names_of_other_libraries_lead_to_ours():
+    expected = {
+        "connected_components": "wcc",
+        "dijkstra": "sssp",
+        "betweenness_centrality": "betweenness",
+        "breadth_first_search": "bfs",
+    }
+    for other, ours in expected.items():
+        with pytest.raises(AttributeError, match=f"no attribute '{other}'; Evener names it '{ours}'"):
+            getattr(ev, other)
+        with pytest.raises(ev.ArgumentError, match=f"no algorithm '{other}'; Evener names it '{ours}'"):
+            registry.find(other)
+
+
+def test_no_two_algorithms_have_one_synonym():
+    specs = [registry.find(name) for name in registry.builtin_names()]
+    synonyms = [other for spec in specs for other in spec.synonyms]
+    assert len(synonyms) == len({*synonyms})
+    assert {*synonyms} & {*registry.names()} == set()
+
+
+def test_a_former_name_works_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="'katz_centrality' is now named 'katz'"):
+        assert ev.katz_centrality is ev.katz
+    with pytest.warns(DeprecationWarning, match="'katz_centrality' is now named 'katz'"):
+        assert registry.find("katz_centrality").name == "katz"

@@ -48,7 +48,8 @@ SPEC = program_spec(
         Option("max_iter", "int", "Largest number of iterations (default 1000).", changes_answer=False),
         WEIGHTS_OPTION,
     ),
-    synonyms=("eigenvector_centrality", "eigen_centrality", "eigenvector_centrality_numpy"),
+    former_name="eigenvector_centrality",
+    synonyms=("eigen_centrality", "eigenvector_centrality_numpy"),
 )
 
 # Multiple of the identity over the sum of the eigenvalue and this multiple: an eighth of the eigenvalue.

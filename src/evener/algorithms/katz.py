@@ -54,7 +54,8 @@ SPEC = program_spec(
         Option("max_iter", "int", "Largest number of iterations (default 1000).", changes_answer=False),
         WEIGHTS_OPTION,
     ),
-    synonyms=("katz_centrality", "katz_index"),
+    former_name="katz_centrality",
+    synonyms=("katz_index",),
 )
 
 # Largest error of a verified value, relative to the value.

@@ -9,6 +9,7 @@ that it stores with a vertex: out-edges, in-edges or both. In an undirected grap
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -142,11 +143,12 @@ class Policy(NamedTuple):
     profiled: bool = False
 
 
-def policy_names() -> list[str]:
+@cache
+def policy_names() -> tuple[str, ...]:
     """Return the names of all policies, in alphabetical order, without importing them."""
     modules = [module.name for module in iter_modules(import_module(_FOLDER).__path__)]
     named = [name.upper() if name.startswith(_FAMILIES) else name for name in modules]
-    return sorted(name.replace("_", "-") for name in named)
+    return tuple(sorted(name.replace("_", "-") for name in named))
 
 
 def find_policy(name: str) -> Policy:

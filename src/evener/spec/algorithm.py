@@ -164,6 +164,8 @@ class AlgorithmSpec:
         Whether the function also takes ``checkpoint``, a `Checkpoint` or None.
     synonyms : tuple of str
         Names of the algorithm in other libraries. An unknown name among them gets an error with our name.
+    former_name : str, optional
+        The name of the algorithm in earlier versions. It still works, with a DeprecationWarning.
     """
 
     name: str
@@ -188,6 +190,7 @@ class AlgorithmSpec:
     claim_parameters: str | None = None
     checkpoints: bool = False
     synonyms: tuple[str, ...] = ()
+    former_name: str | None = None
 
     def column(self, name: str) -> Column:
         """Return the column of this name; a column of numbers if the spec has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import warnings
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from pkgutil import ModuleInfo
 
-__all__ = ["GROUP", "builtin_names", "find", "names", "names_with_kernels", "synonyms"]
+__all__ = ["GROUP", "builtin_names", "current_name", "find", "names", "names_with_kernels", "synonyms"]
 
 # The entry-point group in which another package registers an algorithm.
 GROUP = "evener.algorithms"
@@ -54,6 +55,8 @@ def find(name: str) -> AlgorithmSpec:
     ArgumentError
         If no algorithm has this name, or if another package registers an object that is not its spec.
     """
+    if isinstance(name, str) and (ours := current_name(name)) is not None:
+        return _spec(ours)
     if not isinstance(name, str) or name not in names():
         import difflib
 
@@ -68,10 +71,23 @@ def find(name: str) -> AlgorithmSpec:
     return _spec(name)
 
 
+def current_name(name: str) -> str | None:
+    """Return the name of an algorithm by its former name, with a DeprecationWarning; None for other names."""
+    if name in names() or (ours := _former_names().get(name)) is None:
+        return None
+    warnings.warn(f"the algorithm {name!r} is now named {ours!r}", DeprecationWarning, stacklevel=3)
+    return ours
+
+
+@cache
+def _former_names() -> dict[str, str]:
+    return {spec.former_name: spec.name for spec in map(_spec, builtin_names()) if spec.former_name}
+
+
 @cache
 def synonyms() -> dict[str, str]:
     """Return the names of built-in algorithms by their names in other libraries. Imports all specs."""
-    return {other: name for name in builtin_names() for other in find(name).synonyms}
+    return {other: name for name in builtin_names() for other in _spec(name).synonyms}
 
 
 @cache

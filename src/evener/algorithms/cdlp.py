@@ -92,10 +92,10 @@ def cdlp(
     >>> ev.cdlp(g)["label"].tolist()
     [0, 0, 0, 2, 2, 2]
     """
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
     run = run_program(
         graph, _program, SPEC, condition=fixed_iterations(max_iter),
-        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
-        progress=progress, checkpoint=checkpoint,
+        placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
 
     def labels() -> NDArray[np.int64]:

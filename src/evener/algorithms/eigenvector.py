@@ -117,10 +117,10 @@ def eigenvector(
     given = opened(graph, SPEC)
     source = graph_of(given, "eigenvector")
     weighted = factors_used(source, weights, "eigenvector centrality")
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
     run = run_program(
         given, _program(source.n, weighted=weighted), SPEC, condition=condition,
-        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
-        progress=progress, checkpoint=checkpoint,
+        placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     norm = equal_length if vanishes(run, "eigenvector", weighted=weighted) else unit_length
     columns = {"centrality": lambda: norm(run.pg, run.fields["value"])}

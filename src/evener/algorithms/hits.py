@@ -113,10 +113,10 @@ def hits(
     given = opened(graph, SPEC)
     source = graph_of(given, "hits")
     weighted = factors_used(source, weights, "HITS")
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
     run = run_program(
         given, _program(source.n, weighted=weighted), SPEC, condition=condition,
-        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
-        progress=progress, checkpoint=checkpoint,
+        placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     norm = equal_sum if vanishes(run, "hits", weighted=weighted) else unit_sum
     columns = {name: (lambda name=name: norm(run.pg, run.fields[name])) for name in run.fields}

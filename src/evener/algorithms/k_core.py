@@ -97,10 +97,10 @@ def k_core(
         return _program(int(k))
 
     # A vertex leaves at most once.
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
     run = run_program(
         graph, program, SPEC, condition=stop_condition(None, 1 << 32),
-        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
-        progress=progress, checkpoint=checkpoint,
+        placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: run.pg.gather(run.fields["member"])}
     return result_of(run, "k_core", SPEC.columns, columns, {"k": int(k)})

@@ -98,10 +98,10 @@ def maximal_independent_set(
         return _program(np.random.default_rng(seed).permutation(given.n))
 
     # A vertex decides at most once.
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
     run = run_program(
         graph, program, SPEC, condition=stop_condition(None, 1 << 32),
-        placement=parse_placement(SPEC, on, policy, alpha, gpu_memory),
-        progress=progress, checkpoint=checkpoint,
+        placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     columns = {"member": lambda: (run.pg.gather(run.fields["status"]) == _MEMBER).astype(np.int64)}
     return result_of(run, "maximal_independent_set", SPEC.columns, columns, {"seed": seed})

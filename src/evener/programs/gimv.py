@@ -222,10 +222,10 @@ def gimv(
     )
     stop = operators.until.python.__name__ if callable(until) else until
     run_values: Callable[..., Run] = run_fields if isinstance(v0, Mapping) else _run_numbers
+    placement = parse_placement(_SPEC, on, policy, alpha, gpu_memory)
     run = run_values(
         given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, engine=engine,
-        placement=parse_placement(_SPEC, on, policy, alpha, gpu_memory),
-        progress=progress, checkpoint=checkpoint,
+        placement=placement, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     return result_of(run, "gimv", *columns_of(run), {"until": stop})
 

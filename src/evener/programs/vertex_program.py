@@ -209,10 +209,10 @@ def vertex_program(
     [0.0, 1.0, 2.0, 1.0, inf]
     """
     condition = stop_condition(until, max_iter, functions=False)
+    placement = parse_placement(_SPEC, on, policy, alpha, gpu_memory)
     run = run_program(
-        graph, program, _SPEC, condition=condition,
-        placement=parse_placement(_SPEC, on, policy, alpha, gpu_memory),
-        progress=progress, checkpoint=checkpoint,
+        graph, program, _SPEC, condition=condition, placement=placement, progress=progress,
+        checkpoint=checkpoint,
     )  # fmt: skip
     return result_of(run, "vertex_program", *columns_of(run), {"until": until})
 

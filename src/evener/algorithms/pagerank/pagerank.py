@@ -157,7 +157,8 @@ def pagerank(
     given = opened(graph, SPEC)
     jumps = jumps_of(graph_of(given, "pagerank"), personalization)
     weights = uses_weights(graph_of(given, "pagerank"), weights, semantics)
-    pg, plan = ensure_placed(given, SPEC, parse_placement(SPEC, on, policy, alpha, gpu_memory))
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, placement)
     n = pg.graph.n
     tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
     dtype = given_dtype or rank_dtype(tolerance)

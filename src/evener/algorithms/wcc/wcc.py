@@ -99,7 +99,8 @@ def wcc(
     [4, 4, 4, 9]
     """
     given = opened(graph, SPEC)
-    pg, plan = ensure_placed(given, SPEC, parse_placement(SPEC, on, policy, alpha, gpu_memory))
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
+    pg, plan = ensure_placed(given, SPEC, placement)
     engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
     with open_checkpoints(engine, pg, checkpoint, "wcc", {}) as checkpoints:
         label = _label(engine, checkpoints, pg.graph)

@@ -163,7 +163,8 @@ def mapreduce(
         found = "neither" if combine is None else "both"
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
-    pg, plan = place(given, parse_placement(SPEC, on, policy, alpha, gpu_memory))
+    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
+    pg, plan = place(given, placement)
     stages = Stages(pg, "mapreduce", progress)
     record = np.dtype(np.int64), payload.dtypes
     job = Job(

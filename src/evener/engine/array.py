@@ -17,7 +17,7 @@ else:
     # Not an abstract class at run time: the engine calls isinstance for every argument of a kernel.
     _Parts = object
 
-__all__ = ["PartitionedArray", "adjacency"]
+__all__ = ["PartitionedArray", "adjacency", "parts_of"]
 
 
 class PartitionedArray(_Parts):
@@ -71,6 +71,11 @@ class PartitionedArray(_Parts):
     def first(self, lengths: Sequence[int]) -> PartitionedArray:
         """Return views of the first `lengths[p]` elements of each part p."""
         return PartitionedArray([part[:length] for part, length in zip(self.parts, lengths, strict=True)])
+
+
+def parts_of(args: Sequence[Any], p: int) -> list[Any]:
+    """Return the arguments of a kernel for one partition."""
+    return [arg.parts[p] if isinstance(arg, PartitionedArray) else arg for arg in args]
 
 
 def _extent(part: Any) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import contextlib
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from evener.engine.array import PartitionedArray
+from evener.engine.array import PartitionedArray, parts_of
 from evener.engine.checks import check_compute, check_exchanged, check_progress, check_push
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
@@ -300,7 +300,7 @@ class Engine(Workspace):
         """Run a kernel on the only element, which waits for no other."""
         element = self.elements[0]
         function = element.kernel(kernel)
-        parts = [a.parts[0] if isinstance(a, PartitionedArray) else a for a in args]
+        parts = parts_of(args, 0)
         since = perf_counter()
         try:
             result = element.result(element.run(function, *parts))
@@ -325,10 +325,7 @@ class Engine(Workspace):
         if pull_before is not None and self.has_mirrors:
             sends, steps = self._exchange.pull(pull_before, None)
         self._exchange.invalidate_if_used(args)
-        own_args = [
-            [a.parts[p] if isinstance(a, PartitionedArray) else a for a in args]
-            for p in range(len(functions))
-        ]
+        own_args = [parts_of(args, p) for p in range(len(functions))]
         group = self.group if getattr(functions[0], "grouped", False) else None
         if group is not None:
             functions = group.prepare(functions, own_args)

@@ -8,13 +8,11 @@ transport for all pairs of GPUs.
 from __future__ import annotations
 
 import os
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from evener.engine.exchange.remote import DeviceReceiver, DeviceSender
+from evener.engine.exchange.transport import find_transports
 from evener.engine.exchange.transports.mpi import HostReceiver, HostSender
 from evener.errors import ArgumentError, DeviceError, MpiError
 
@@ -210,17 +208,8 @@ def connect_ranks(world: World, elements: Sequence[Element]) -> Network | None:
 
 def _kinds(forced: str) -> list[Callable[[World, Sequence[Place]], RankTransport]]:
     """Return the transports to try, in the order of preference."""
-    kinds = {kind.name: kind for kind in _rank_transports()}
+    kinds = {kind.name: kind for kind in find_transports("RANK_TRANSPORT")}
     if forced not in ("", *kinds, HOST):
         msg = f"{VARIABLE}: expected {', '.join(kinds)} or {HOST}, found {forced!r}; unset the variable"
         raise ArgumentError(msg)
     return [kind for name, kind in kinds.items() if forced in ("", name)]
-
-
-@cache
-def _rank_transports() -> list[Any]:
-    """Return the classes of all transports between GPUs of ranks, in the order of preference."""
-    folder = import_module("evener.engine.exchange.transports")
-    modules = [import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)]
-    found = [module.RANK_TRANSPORT for module in modules if hasattr(module, "RANK_TRANSPORT")]
-    return sorted(found, key=lambda kind: kind.preference)

@@ -24,6 +24,7 @@ __all__ = [
     "Transport",
     "connect",
     "copying_ends",
+    "find_transports",
     "reading_ends",
 ]
 
@@ -119,10 +120,11 @@ def connect(sender: Element, receiver: Element, *, complete: bool = True) -> tup
     DeviceError
         If no transport joins them.
     """
-    for transport in _transports():
+    found: list[Transport] = find_transports("TRANSPORT")
+    for transport in found:
         if transport.complete >= complete and transport.joins(sender, receiver):
             return transport.connect(sender, receiver)
-    names = ", ".join(transport.name for transport in _transports())
+    names = ", ".join(transport.name for transport in found)
     msg = (
         f"no transport joins {sender.name} to {receiver.name}; found {names}; "
         "run on elements that share a memory or copy to each other"
@@ -131,10 +133,11 @@ def connect(sender: Element, receiver: Element, *, complete: bool = True) -> tup
 
 
 @cache
-def _transports() -> list[Transport]:
+def find_transports(attribute: str) -> list[Any]:
+    """Return the attribute of all modules of `transports` that have it, in the order of preference."""
     folder = import_module("evener.engine.exchange.transports")
     modules = [import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)]
-    found = [module.TRANSPORT for module in modules if hasattr(module, "TRANSPORT")]
+    found = [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
     return sorted(found, key=lambda transport: transport.preference)
 
 

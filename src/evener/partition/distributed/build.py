@@ -72,19 +72,11 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
     else:
         n, dtype = source.n, source.weight_dtype
         check_vertex_count(n)
-        edges = EdgeChunks([(source, 0)], dtype)
+        loops = share.self_loops == "keep"
+        edges = EdgeChunks([(source, 0)], dtype, symmetrise=share.symmetrise, loops=loops)
         del source, share.edges
-        both, loops = share.symmetrise, share.self_loops == "keep"
-        ranges = row_ranges(world, n, edges, symmetrise=both, loops=loops)
-        pieces = build_rows(
-            world,
-            ranges,
-            edges,
-            symmetrise=both,
-            loops=loops,
-            duplicates=share.duplicates,
-            turned=first == "in",
-        )
+        ranges = row_ranges(world, n, edges)
+        pieces = build_rows(world, ranges, edges, duplicates=share.duplicates, turned=first == "in")
         rows = {first: pieces}
         del edges
     return_freed()
@@ -168,7 +160,7 @@ def _block_of(world: World, ids: NDArray[Any] | None) -> NDArray[Any] | None:
 def _turned(world: World, ranges: RowRanges, pieces: list[Piece], dtype: np.dtype[Any] | None) -> list[Piece]:
     """Return the rows of the reverse graph, given the rows of a graph."""
     edges = chunks_of_pieces(pieces, dtype)
-    return build_rows(world, ranges, edges, symmetrise=False, loops=True, duplicates="keep")
+    return build_rows(world, ranges, edges, duplicates="keep")
 
 
 def _row_sums(pieces: list[Piece]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,17 +66,6 @@ class OwnedRows:
         return [self.strength[begin:end] for begin, end in pairwise((bounds - bounds[0]).tolist())]
 
 
-class _SentVertices(NamedTuple):
-    """Attributes of `OwnedRows`, the offsets of its rows by direction, and arguments of `_send`."""
-
-    vertices: NDArray[np.uint32]
-    out_degree: NDArray[np.uint32]
-    strength: NDArray[np.float64] | None
-    offsets: dict[str, NDArray[np.uint64]]
-    to: NDArray[np.uint16]
-    places: list[NDArray[np.uint32]]
-
-
 def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int]) -> OwnedRows:
     """Send all rows of a graph to the ranks of their owners, and return those of this rank.
 
@@ -91,25 +80,24 @@ def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Seque
     if not graph.rows:
         msg = "partition: the edges of this graph were placed before and freed; give the path or spec again"
         raise ArgumentError(msg)
-    sent = _send_vertices(graph, numbers, ranks)
-    rows = {}
+    to = np.array(ranks)[numbers.owner].astype(np.uint16)
+    owned, places, offsets = _send_vertices(graph, numbers, ranks, to)
     for direction in sorted(graph.rows):
         pieces = graph.rows.pop(direction)
-        offsets = sent.offsets[direction]
-        rows[direction] = _send(world, pieces, sent.to, sent.places, offsets, graph.weight_dtype)
-    return OwnedRows(sent.vertices, sent.out_degree, sent.strength, rows)
+        owned.rows[direction] = _send(world, pieces, to, places, offsets[direction], graph.weight_dtype)
+    return owned
 
 
 def _send_vertices(
-    graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int]
-) -> _SentVertices:
-    """Send the number, the degrees and the strength of each vertex to the rank of its owner.
+    graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int], to: NDArray[np.uint16]
+) -> tuple[OwnedRows, list[NDArray[np.uint32]], dict[str, NDArray[np.uint64]]]:
+    """Send the number, the degrees and the strength of each vertex to the rank of its owner, `to`.
 
-    This is a collective operation; all ranks must call it.
+    This is a collective operation; all ranks must call it. Returns the vertices without rows, the places of
+    the vertices that each rank sends, and the offsets of the rows by direction.
     """
     world, bounds = graph.world, numbers.bounds
     starts = bounds[[ranks.index(rank) for rank in range(world.size)]]
-    to = np.array(ranks)[numbers.owner].astype(np.uint16)
     order = np.argsort(to, kind="stable")
     cuts = np.cumsum(np.bincount(to, minlength=world.size))[:-1]
     begin, end = graph.ranges.bounds[world.rank : world.rank + 2]
@@ -133,7 +121,7 @@ def _send_vertices(
     for direction, pieces in graph.rows.items():
         lengths = out_degree if direction == "out" else placed(degrees_of(pieces))
         np.cumsum(lengths, out=offsets[direction][1:])
-    return _SentVertices(vertices, out_degree, strength, offsets, to, places)
+    return OwnedRows(vertices, out_degree, strength, {}), places, offsets
 
 
 def _send(

@@ -105,10 +105,22 @@ class EdgeChunks:
     ----------
     sources : list of (EdgeSource, int)
         Sources, and the vertex from which the numbers of their heads count.
+    dtype : dtype or None
+        The type of the weights.
+    symmetrise, loops : bool
+        Whether to store the reverse of each edge, and self-loops.
     """
 
-    def __init__(self, sources: list[tuple[EdgeSource, int]], dtype: np.dtype[Any] | None) -> None:
+    def __init__(
+        self,
+        sources: list[tuple[EdgeSource, int]],
+        dtype: np.dtype[Any] | None,
+        *,
+        symmetrise: bool = False,
+        loops: bool = True,
+    ) -> None:
         self._sources, self.weight_dtype = sources, dtype
+        self.symmetrise, self.loops = symmetrise, loops
         # The records of all ranks by the group of their row, by direction, once they are counted.
         self.counts: dict[str, NDArray[np.int64]] = {}
         self._chunk = chunk_length(sum(source.m for source, _ in sources))
@@ -145,15 +157,15 @@ def chunks_of_pieces(pieces: list[Piece], dtype: np.dtype[Any] | None) -> EdgeCh
     return EdgeChunks([(csr.ReverseEdges(*piece.rows[:3]), piece.first) for piece in pieces], dtype)
 
 
-def row_ranges(world: World, n: int, edges: EdgeChunks, *, symmetrise: bool, loops: bool) -> RowRanges:
+def row_ranges(world: World, n: int, edges: EdgeChunks) -> RowRanges:
     """Return ranges with about equal edges in both directions.
 
     This is a collective operation; all ranks must call it.
     """
     ranges = empty_ranges(n)
-    count = _count_by_group(world, ranges, edges, symmetrise=symmetrise, loops=loops)
-    if not symmetrise:
-        count = count + _count_by_group(world, ranges, edges, symmetrise=False, loops=loops, turned=True)
+    count = _count_by_group(world, ranges, edges)
+    if not edges.symmetrise:
+        count = count + _count_by_group(world, ranges, edges, turned=True)
     return cut_ranges(world, ranges, count)
 
 
@@ -173,14 +185,14 @@ def cut_ranges(world: World, ranges: RowRanges, edges: NDArray[np.int64]) -> Row
 
 
 def _count_by_group(
-    world: World, ranges: RowRanges, edges: EdgeChunks, *, symmetrise: bool, loops: bool, turned: bool = False
+    world: World, ranges: RowRanges, edges: EdgeChunks, *, turned: bool = False
 ) -> NDArray[np.int64]:
     """Return the records of all ranks by the group of their row."""
     direction = "in" if turned else "out"
     if direction in edges.counts:
         return edges.counts[direction]
     counts = np.zeros((numba.get_num_threads(), ranges.group_count), np.uint64)
-    flags = np.uint64(ranges.shift), np.uint64(symmetrise), np.uint64(loops)
+    flags = np.uint64(ranges.shift), np.uint64(edges.symmetrise), np.uint64(edges.loops)
     for src, dst, _ in edges.chunks(weights=False):
         ends = (dst, src) if turned else (src, dst)
         build_kernels.count_rows(*ends, *flags, counts)
@@ -194,8 +206,6 @@ def build_rows(
     ranges: RowRanges,
     edges: EdgeChunks,
     *,
-    symmetrise: bool,
-    loops: bool,
     duplicates: str,
     turned: bool = False,
 ) -> list[Piece]:
@@ -209,13 +219,11 @@ def build_rows(
     ranges : RowRanges
     edges : EdgeChunks
         The edges of this rank.
-    symmetrise, loops : bool
-        Whether to store the reverse of each edge, and self-loops.
     duplicates : {"keep", "drop"}
     turned : bool
         Whether an edge is stored in the row of its head instead of its tail.
     """
-    counts = _count_by_group(world, ranges, edges, symmetrise=symmetrise, loops=loops, turned=turned)
+    counts = _count_by_group(world, ranges, edges, turned=turned)
     ends = np.concatenate([[0], np.cumsum(counts)])
     dtype, me = edges.weight_dtype, world.rank
     width = 8 + (0 if dtype is None else dtype.itemsize)
@@ -236,10 +244,7 @@ def build_rows(
             ranks[begin[rank] : end[rank]] = rank
         rows = ranges.vertices(begin)
         received.m, received.n = 0, int(ranges.vertices(end)[me] - rows[me])
-        _exchange(
-            world, edges, ranges.shift, ranks, rows, received.add, symmetrise=symmetrise, loops=loops,
-            turned=turned,
-        )  # fmt: skip
+        _exchange(world, edges, ranges.shift, ranks, rows, received.add, turned=turned)
         if end is cuts[-1]:
             edges.release()
         if dtype is None and duplicates == "keep":
@@ -303,7 +308,7 @@ def count_opposite(
 
     ranks = np.repeat(np.arange(world.size, dtype=np.uint16), np.diff(ranges.groups))
     edges = chunks_of_pieces(pieces, dtype)
-    _exchange(world, edges, ranges.shift, ranks, bounds[:-1], add, symmetrise=False, loops=True)
+    _exchange(world, edges, ranges.shift, ranks, bounds[:-1], add)
     return degree, sums
 
 
@@ -315,8 +320,6 @@ def _exchange(
     rows: NDArray[np.int64],
     consume: Consume,
     *,
-    symmetrise: bool,
-    loops: bool,
     turned: bool = False,
 ) -> None:
     """Send each edge to the ranks of its rows in chunks, and call `consume` with the records received.
@@ -324,9 +327,9 @@ def _exchange(
     `ranks` has the rank of each group, and `rows` the first row of each rank.
     """
     threads, size, weighted = numba.get_num_threads(), world.size, edges.weight_dtype is not None
-    flags = np.uint64(shift), np.uint64(symmetrise), np.uint64(loops)
+    flags = np.uint64(shift), np.uint64(edges.symmetrise), np.uint64(edges.loops)
     first_rows = np.append(rows, 0).astype(np.uint64)
-    most = edges.longest * (2 if symmetrise else 1)
+    most = edges.longest * (2 if edges.symmetrise else 1)
     # Each thread has a place, in its own cache line, for records that are not wanted.
     unwanted = most + _CACHE_LINE * np.arange(threads, dtype=np.uint64)
     records = np.empty(0, np.uint64)

@@ -157,10 +157,11 @@ class HostReceiver(Receiver):
         """Return the oldest packet, after waiting for it."""
         targets, message, copies, posted = self._expected.popleft()
         self._far.world.wait([posted])
-        begin, content = HEAD_BYTES * has_head(targets), message.view(np.uint8)
-        packet = Packet.arriving(targets, content if begin else None)
+        begin = HEAD_BYTES * has_head(targets)
         if self._element.addressable and not begin:
-            return packet
+            return Packet(targets)
+        content = message.view(np.uint8)
+        packet = Packet.arriving(targets, content if begin else None)
         uses, arrays = list(packet.arrays), list(packet.arrays.values())
         for use, (target, place) in zip(uses, place_arrays(arrays, begin), strict=True):
             arrived = content[place].view(target.dtype)

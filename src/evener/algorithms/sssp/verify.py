@@ -1,8 +1,7 @@
-"""Verify shortest paths by the validation rules of Graph500, in the precision of the answer.
+"""Verify shortest paths by the rules of Graph500, in the precision of the answer.
 
-`evener.spec.verification_tree` checks the rules of the tree. Two more rules make every distance
-shortest. The distance of a vertex is the distance of its parent plus the weight of an edge between them. No
-edge gives a shorter distance.
+`evener.spec.verification_tree` checks the tree: the distance of a vertex is the distance of its parent plus
+the weight of an edge between them. If no edge gives a shorter distance, every distance is shortest.
 """
 
 from __future__ import annotations
@@ -13,28 +12,17 @@ import numpy as np
 
 from evener.algorithms.sssp import verify_cpu as kernels
 from evener.algorithms.sssp.range_check import EXACT, overflows
-from evener.spec.verification import (
-    column,
-    edge_blocks,
-    fail,
-    first_true,
-    goal_of,
-    largest_distance,
-    none_found,
-    vertex_numbers,
-)
-from evener.spec.verification_tree import check_tree
+from evener.spec.answer_parts import parts_of
+from evener.spec.verification import fail, first_true, goal_of
+from evener.spec.verification_tree import SearchTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.spec.answer_parts import AnswerParts, Rows
     from evener.spec.verification import Answer
 
-__all__ = ["BEYOND", "INTEGERS", "check", "tolerance_of"]
-
-# Rules of distances that float64 represents.
-INTEGERS = "sums of integer weights are below 2^53, where float64 is exact"
-BEYOND = "no distance is above the largest float64"
+__all__ = ["check"]
 
 # Rounding errors of a comparison, in units in the last place.
 _ROUNDINGS = 4
@@ -42,38 +30,30 @@ _ROUNDINGS = 4
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless `distance` and `parent` are shortest-path trees of the sources."""
-    graph, goal = answer.graph, goal_of(answer)
-    sources = np.array(goal.numbers, np.uint32)
-    raw = column(answer, "distance")
+    parts, goal = parts_of(answer), goal_of(answer)
+    raw, weight = parts.column("distance"), parts.graph.weight_dtype
     distance = raw.astype(np.float64)
-    if not (distance >= 0).all():
-        v = first_true(~(distance >= 0))
-        fail(answer, "no distance is negative or NaN", f"vertex {graph.ids[v]} is at {distance[v]}, not >= 0")
-    parent = vertex_numbers(answer, "parent")
+    parts.require(
+        distance >= 0,
+        "no distance is negative or NaN",
+        lambda v: f"vertex {parts.id(v)} is at {parts.at(distance, v)}, not >= 0",
+    )
     reached = np.isfinite(distance)
-    check_tree(answer, sources, distance, parent, reached=reached)
-    limit = largest_distance(answer, goal, distance, reached)
-    tolerance = tolerance_of(raw.dtype, graph.weight_dtype, float(distance.max(initial=0, where=reached)))
-
-    weights = np.ones(graph.m, dtype=np.uint8) if graph.weights is None else graph.weights
-    if weights.dtype.kind in "iu" and (inexact := reached & (distance >= EXACT)).any():
-        v = first_true(inexact)
-        fail(answer, INTEGERS, f"vertex {graph.ids[v]} has distance {distance[v]:.0f}")
-    blocks = edge_blocks(graph.offsets)
-    first = np.empty(len(blocks) - 1, dtype=np.uint32)
-    kernels.find_wrong_parent(
-        graph.offsets, graph.targets, weights, not graph.directed, parent, distance, tolerance, blocks, first
-    )
-    if not none_found(first):
-        _fail_wrong_parent(answer, weights, parent, distance, int(first.min()))
-    kernels.find_shorter_path(
-        graph.offsets, graph.targets, weights, distance, limit, tolerance, blocks, first
-    )
-    if not none_found(first):
-        _fail_shorter_path(answer, weights, distance, limit, tolerance, int(first.min()))
+    tree = SearchTree(parts, goal, distance, reached)
+    limit = tree.largest_distance()
+    if weight is None or weight.kind in "iu":
+        parts.require(
+            ~reached | (distance < EXACT),
+            "sums of integer weights are below 2^53, where float64 is exact",
+            lambda v: f"vertex {parts.id(v)} has distance {parts.at(distance, v):.0f}",
+        )
+    farthest = parts.reduce(float(distance.max(initial=0, where=reached)), "max")
+    tolerance = _tolerance(raw.dtype, weight, farthest)
+    tree.check_edges(distance, weighted=True, tolerance=tolerance)
+    _check_shortest(parts, distance, limit, tolerance)
 
 
-def tolerance_of(distance: np.dtype[Any], weight: np.dtype[Any] | None, farthest: float) -> float:
+def _tolerance(distance: np.dtype[Any], weight: np.dtype[Any] | None, farthest: float) -> float:
     """Return the relative rounding error that a comparison of distances allows.
 
     `distance` and `weight` are the types of distances and weights, and `farthest` is the largest finite
@@ -86,43 +66,41 @@ def tolerance_of(distance: np.dtype[Any], weight: np.dtype[Any] | None, farthest
     return _ROUNDINGS * float(precision.eps)
 
 
-def _fail_wrong_parent(
-    answer: Answer, weights: NDArray[Any], parent: NDArray[np.uint32], distance: NDArray[np.float64], v: int
+def _check_shortest(
+    parts: AnswerParts, distance: NDArray[np.float64], limit: float, tolerance: float
 ) -> None:
-    graph, u = answer.graph, int(parent[v])
-    row = slice(int(graph.offsets[u]), int(graph.offsets[u + 1]))
-    between = weights[row][graph.targets[row] == v]
-    mine, theirs = graph.ids[v], graph.ids[u]
-    if len(between) == 0:
-        detail = f"vertex {mine} has parent {theirs}, but no edge joins them"
-        fail(answer, "each tree edge is an edge of the graph (rule 5)", detail)
-    detail = (
-        f"vertex {mine} has distance {distance[v]}, but its parent {theirs} has distance {distance[u]} "
-        f"and the edge has weight {between.min()}, in total {distance[u] + between.min()}"
-    )
-    fail(answer, "a distance is the parent's distance plus the edge's weight (rule 2)", detail)
+    """Raise VerificationError if a path of at most `limit` through an edge is shorter than a distance."""
+    found = []
+    for rows, (own,) in zip(parts.rows("out"), parts.fetch(distance), strict=True):
+        v = rows.first(kernels.find_shorter_path, rows.weights, own, limit, tolerance)
+        if v is not None:
+            found.append(_shorter_path(rows, v, own, limit, tolerance))
+    if (path := parts.first_found(found)) is None:
+        return
+    tail, head, is_beyond, known, through = path
+    before, vertex = parts.id(tail), parts.id(head)
+    if is_beyond:
+        detail = f"vertex {vertex} looks unreached, and has an edge from {before}"
+        fail(parts.answer, "no distance is above the largest float64", detail)
+    edge = f"vertex {vertex} has distance {known}, but {through} through {before}"
+    if np.isinf(known):
+        fail(parts.answer, "the tree contains all vertices that the source reaches (rule 4)", edge)
+    fail(parts.answer, "no edge gives a shorter distance (rule 3)", edge)
 
 
-def _fail_shorter_path(
-    answer: Answer,
-    weights: NDArray[Any],
-    distance: NDArray[np.float64],
-    limit: float,
-    tolerance: float,
-    v: int,
-) -> None:
-    graph = answer.graph
-    row = slice(int(graph.offsets[v]), int(graph.offsets[v + 1]))
-    heads = graph.targets[row]
-    beyond = overflows(distance[v : v + 1], weights[row], distance[heads])
-    if limit == np.inf and beyond.any():
-        w = heads[first_true(beyond)]
-        detail = f"vertex {graph.ids[w]} looks unreached, and has an edge from {graph.ids[v]}"
-        fail(answer, BEYOND, detail)
-    through = distance[v] + weights[row]
-    e = first_true((distance[heads] > through * (1 + tolerance)) & (through <= limit))
+def _shorter_path(
+    rows: Rows, v: int, distance: NDArray[np.float64], limit: float, tolerance: float
+) -> tuple[int, int, bool, float, float]:
+    """Return an edge of a row by which its head is nearer than its distance, and two distances of the head.
+
+    Return also whether the distance through the edge is beyond the largest float64.
+    """
+    heads = rows.targets[rows.row(v)]
+    weights = rows.weights[rows.row(v)] if len(rows.weights) else np.ones(len(heads))
+    through = distance[v] + weights
+    beyond = overflows(distance[v : v + 1], weights, distance[heads])
+    is_beyond = limit == np.inf and bool(beyond.any())
+    longer = (distance[heads] > through * (1 + tolerance)) & (through <= limit)
+    e = first_true(beyond if is_beyond else longer)
     w = heads[e]
-    edge = f"vertex {graph.ids[w]} has distance {distance[w]}, but {through[e]} through {graph.ids[v]}"
-    if np.isinf(distance[w]):
-        fail(answer, "the tree contains all vertices that the source reaches (rule 4)", edge)
-    fail(answer, "no edge gives a shorter distance (rule 3)", edge)
+    return rows.vertices[v], rows.vertices[w], is_beyond, distance[w], through[e]

@@ -58,7 +58,7 @@ def test_ranks_before_convergence_are_a_warning(file):
 
 # What is wrong with one vertex: the array, its new value given the old one, and the rule.
 WRONG = [
-    (0, "distance", lambda x: x + 1, "consecutive levels"),
+    (0, "distance", lambda x: x + 1, "plus the edge's weight"),
     (0, "distance", lambda _: -1, "exactly the reached vertices have a parent"),
     (0, "distance", lambda _: -2, "no distance is negative"),
     (0, "parent", lambda _: 77, "parent contains vertices of the graph"),
@@ -105,7 +105,9 @@ def test_what_no_single_edge_shows(tmp_path):
             result[name][:] = wrong[name][pg.block.start : pg.block.stop]
         with pytest.raises(VerificationError, match="from vertex 1, its parent 2 leads back to vertex 1"):
             ev.verify(search)
-        with pytest.raises(VerificationError, match="vertex 1 has component 0, but no path joins them; expected 1"):
+        with pytest.raises(
+            VerificationError, match="vertex 1 has component 0, but no path joins them; expected 1"
+        ):
             ev.verify(components)
 
     run_ranks(2, run)

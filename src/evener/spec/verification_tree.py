@@ -6,8 +6,7 @@
 4. The tree contains exactly the vertices that the sources reach.
 5. A tree edge is an edge of the graph.
 
-`SearchTree` checks all but rule 3, which is a pass over all edges in the precision of the distances. Rule 1
-follows from rule 2, unless tree edges have a weight of zero. An error names the rule that fits best.
+Rule 1 follows from rule 2, unless tree edges have a weight of zero. An error names the rule that fits best.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from evener.kernels.vertex import NO_VERTEX
 from evener.spec import verification_tree_cpu as kernels
 from evener.spec.answer_parts import NO_WEIGHTS
-from evener.spec.verification import fail
+from evener.spec.verification import fail, first_true
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,22 +99,42 @@ class SearchTree:
             )
         return limit
 
-    def check_edges(
-        self, distance: NDArray[Any], *, weighted: bool, tolerance: float, levels: bool = False
-    ) -> None:
-        """Raise VerificationError unless an edge from its parent gives the distance of each vertex.
+    def check_edges(self, distance: NDArray[Any], *, limit: Any, tolerance: Any, weighted: bool) -> None:
+        """Raise VerificationError unless an edge from its parent, and no other, gives each distance first.
 
         Parameters
         ----------
-        distance : ndarray of uint32 or float64
-            The distances in the type in which the rule is checked.
+        distance : ndarray of uint8, uint32 or float64
+            The distances in the type in which the rules are checked, the largest for unreached vertices.
+        limit : float or integer
+            The distance at which the search ended. Longer paths do not count.
+        tolerance : float or integer
+            Relative rounding error of a distance. Integers keep the checks of levels in integers.
         weighted : bool
             Whether edges have weights. Otherwise each edge has weight 1.
-        tolerance : float
-            Relative rounding error of a distance.
-        levels : bool, default False
-            Whether errors call the distances levels.
         """
+        self._check_parents(distance, tolerance=tolerance, weighted=weighted)
+        parts, found = self.parts, []
+        for rows, (own,) in zip(parts.rows("out"), parts.fetch(distance), strict=True):
+            weights = rows.weights if weighted else NO_WEIGHTS
+            v = rows.first(kernels.find_shorter_path, weights, own, limit, tolerance)
+            if v is not None:
+                found.append(_shorter_path(rows, weights, v, own, limit, tolerance))
+        if (path := parts.first_found(found)) is None:
+            return
+        tail, head, through, beyond = path
+        known = parts.at(self.distance, head)
+        detail = f"vertex {parts.id(head)} has distance {known}, but {through} through {parts.id(tail)}"
+        rule = "no edge gives a shorter distance (rule 3)"
+        if beyond:
+            rule = "no distance is above the largest float64"
+            detail = f"vertex {parts.id(head)} looks unreached, and has an edge from {parts.id(tail)}"
+        elif not parts.at(self.reached, head):
+            rule = "the tree contains all vertices that the source reaches (rule 4)"
+        fail(parts.answer, rule, detail)
+
+    def _check_parents(self, distance: NDArray[Any], *, tolerance: Any, weighted: bool) -> None:
+        """Raise VerificationError unless an edge from its parent gives the distance of each vertex."""
         parts, found, equal = self.parts, [], np.zeros(1, np.bool_)
         for rows, (own, numbers) in zip(parts.rows(), parts.fetch(distance, self.parent), strict=True):
             weights = rows.weights if weighted else NO_WEIGHTS
@@ -128,7 +147,7 @@ class SearchTree:
         if wrong is not None or parts.reduce(int(equal[0]), "max"):
             self._check_cycles()
         if wrong is not None:
-            self._fail_wrong_parent(*wrong, levels=levels)
+            self._fail_wrong_parent(*wrong)
 
     def _check_cycles(self) -> None:
         """Raise VerificationError unless the parents of each reached vertex lead to a source."""
@@ -144,7 +163,7 @@ class SearchTree:
             detail = f"from vertex {begin}, its parent {above} leads back to vertex {begin}"
             fail(parts.answer, "parents lead to a source without a cycle (rule 1)", detail)
 
-    def _fail_wrong_parent(self, v: int, weight: Any, *, levels: bool) -> None:
+    def _fail_wrong_parent(self, v: int, weight: Any) -> None:
         """Raise the error of a vertex whose distance no edge from its parent gives."""
         parts, distance = self.parts, self.distance
         u = parts.at(self.parent, v)
@@ -153,9 +172,6 @@ class SearchTree:
         if not parts.at(self.reached, u):
             rule = "every parent is reached (rule 4)"
             detail = f"vertex {mine} has distance {far}, its parent {theirs} has {near}"
-        elif levels and int(far) != int(near) + 1:
-            rule = "tree edges join consecutive levels (rule 2)"
-            detail = f"vertex {mine} is at level {far}, its parent {theirs} at {near}"
         elif weight is None:
             rule = "each tree edge is an edge of the graph (rule 5)"
             detail = f"vertex {mine} has parent {theirs}, but no edge joins them"
@@ -174,3 +190,16 @@ def _lightest(rows: Rows, weights: NDArray[Any], row: int, end: int) -> Any:
     if not joining.any():
         return None
     return weights[rows.row(row)][joining].min() if len(weights) else 1
+
+
+def _shorter_path(
+    rows: Rows, weights: NDArray[Any], v: int, distance: NDArray[Any], limit: Any, tolerance: Any
+) -> tuple[int, int, Any, bool]:
+    """Return an edge of a row that gives a shorter distance, this distance, and whether it is infinite."""
+    heads = rows.targets[rows.row(v)]
+    steps = weights[rows.row(v)] if len(weights) else np.ones(len(heads), distance.dtype)
+    through, known = distance[v] + steps, distance[heads]
+    beyond = np.isinf(through) & np.isfinite(steps) & np.isinf(known) & (limit == np.inf)
+    longer = (known > through * (1 + tolerance)) & (through <= limit)
+    e = first_true(beyond if beyond.any() else longer)
+    return rows.vertices[v], rows.vertices[heads[e]], through[e], bool(beyond.any())

@@ -100,7 +100,7 @@ class SearchTree:
         return limit
 
     def check_edges(self, distance: NDArray[Any], *, limit: Any, tolerance: Any, weighted: bool) -> None:
-        """Raise VerificationError unless an edge from its parent, and no other, gives each distance first.
+        """Raise VerificationError unless edges of the tree give the distances, and no edge a shorter one.
 
         Parameters
         ----------

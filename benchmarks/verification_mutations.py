@@ -354,7 +354,7 @@ def _count(name, given):
     spec, rng = registry.find(name), np.random.default_rng([given.seed, *name.encode()])
     found = count(rng, spec, given.mutations)
     count_by_command(rng, spec, given.by_command, found)
-    if spec.verify_in_parts is not None:
+    if spec.verifies_parts:
         count_on_ranks(rng, spec, given.on_ranks, found)
     return found
 

@@ -54,20 +54,9 @@ def imported(source, modules):
                     yield alias.name.partition(".")[2] or "__init__"
 
 
-# Imports for types that are not checked yet: a placement names its plan, and a plan names the algorithm.
-EXCEPTIONS = {
-    ("partition.partitioned", "planning.cost_model"),
-    ("partition.partitioned", "planning.plan"),
-    ("partition.sizes", "partition.partitioned"),
-    ("planning.planner", "spec.algorithm"),
-    ("planning.prior", "planning.cost_model"),
-    ("planning.prior", "spec.algorithm"),
-    ("spec.algorithm", "spec.verification"),
-}
-IMPORTS = {
+GRAPH = {
     name: set(imported(path.read_text(encoding="utf-8"), MODULES)) - {name} for name, path in MODULES.items()
 }
-GRAPH = {name: {one for one in targets if (name, one) not in EXCEPTIONS} for name, targets in IMPORTS.items()}
 
 
 def tier_of(name):
@@ -88,10 +77,6 @@ def cycles(graph):
 @pytest.mark.parametrize("name", sorted(MODULES))
 def test_a_module_imports_its_own_tier_and_lower_tiers(name):
     assert {one for one in GRAPH[name] if tier_of(one) < tier_of(name)} == set()
-
-
-def test_every_exception_is_an_import():
-    assert {pair for pair in EXCEPTIONS if pair[1] not in IMPORTS[pair[0]]} == set()
 
 
 def test_no_cycles():

@@ -49,7 +49,7 @@ def test_changed_values_are_noticed(mutations, name):
         rng = np.random.default_rng([1, *name.encode()])
         found = mutations.count(rng, spec, 50, weights=WEIGHTS)
         mutations.count_by_command(rng, spec, 2, found)
-        if spec.verify_in_parts is not None:
+        if spec.verifies_parts:
             mutations.count_on_ranks(rng, spec, 5, found)
     assert found.missed == []
     assert found.noticed > 30

@@ -118,14 +118,16 @@ def test_bfs_names_the_rule():
         answer(parent=changed(parent, v1=2)), "without a cycle (rule 1): from vertex 1, its parent 2 leads"
     )
     refused(answer(parent=changed(parent, v4=4)), "only sources are their own parents (rule 1): vertex 4")
-    refused(answer(distance=changed(distance, v4=5)), "(rule 2): vertex 4 is at level 5, its parent 3 at 3")
+    refused(
+        answer(distance=changed(distance, v4=5)), "(rule 2): vertex 4 has distance 5, but its parent 3 has"
+    )
     refused(
         answer(changed(distance, v5=5), changed(parent, v5=4)),
-        "(rule 3): vertex 0 is at level 0, its neighbour 5 at level 5",
+        "(rule 3): vertex 5 has distance 5, but 1 through 0",
     )
     refused(
         answer(changed(distance, v5=-1), changed(parent, v5=-1)),
-        "(rule 4): vertex 0 is at level 0, its neighbour 5 is unreached",
+        "(rule 4): vertex 5 has distance -1, but 1 through 0",
     )
     refused(answer(changed(distance, v6=1), changed(parent, v6=0)), "(rule 5): vertex 6 has parent 0")
     refused(answer(changed(distance, v6=1)), "(rule 4): vertex 6 has distance 1 and no parent")
@@ -158,7 +160,7 @@ def test_bfs_refuses_a_longer_path_on_an_undirected_graph():
     g = path(5, extra=[(0, 4)])
     distance = np.array([0, 1, 2, 3, 4, -1], dtype=np.int32)
     parent = np.array([0, 0, 1, 2, 3, -1])
-    refused(bfs_claim(g, distance, parent, source=0), "no edge leads more than one level deeper (rule 3)")
+    refused(bfs_claim(g, distance, parent, source=0), "no edge gives a shorter distance (rule 3)")
 
 
 def test_errors_use_the_ids_of_the_graph():
@@ -166,7 +168,7 @@ def test_errors_use_the_ids_of_the_graph():
     distance, parent = np.array([0, 1, 2, 3], dtype=np.int32), np.array([10, 10, 20, 30])
     verify(bfs_claim(g, distance, parent, source=10))
     said = refused(bfs_claim(g, distance, changed(parent, v3=20), source=10))
-    assert "vertex 40 is at level 3, its parent 20 at 1" in said
+    assert "vertex 40 has parent 20, but no edge joins them" in said
     refused(
         bfs_claim(g, distance, changed(parent, v3=3), source=10), "vertex 40 has parent 3, which is not in"
     )
@@ -178,7 +180,7 @@ def test_parents_in_a_graph_with_string_ids_are_ids():
     verify(bfs_claim(g, distance, np.array(["ann", "ann", "bob"]), source="ann"))
     refused(
         bfs_claim(g, distance, np.array(["ann", "ann", "ann"], object), source="ann"),
-        "vertex eve is at level 2, its parent ann at 0",
+        "vertex eve has parent ann, but no edge joins them",
     )
 
 

@@ -51,7 +51,7 @@ def open_graph(
 
 def directions_in_parts(spec: AlgorithmSpec, *, verify: bool) -> str | None:
     """Return the directions for which ranks read parts of a graph; None if rank 0 needs the whole graph."""
-    return None if verify and spec.verify_in_parts is None else spec.directions
+    return None if verify and not spec.verifies_parts else spec.directions
 
 
 def open_placed(

@@ -123,9 +123,9 @@ class AlgorithmSpec:
     verify : str, optional
         ``"module:function"``. The function takes an `Answer` and raises `VerificationError` if the answer
         breaks a rule.
-    verify_in_parts : str, optional
-        ``"module:function"``. The function takes the `Result` of several ranks, each of which holds a part of
-        the graph. All ranks call it, and it raises `VerificationError` on all ranks.
+    verifies_parts : bool, default False
+        Whether `verify` also takes the `Result` of several ranks, each of which holds a part of the graph.
+        All ranks call it, and it raises `VerificationError` on all ranks.
     columns : tuple of Column
         The arrays of a result. `Result.top` ranks by the first array.
     options : tuple of Option
@@ -178,7 +178,7 @@ class AlgorithmSpec:
     host_state: StateBytes
     traffic: Traffic
     verify: str | None = None
-    verify_in_parts: str | None = None
+    verifies_parts: bool = False
     options: tuple[Option, ...] = ()
     kinds: tuple[str, ...] = ("cpu", "cuda")
     unit: str = "a run"

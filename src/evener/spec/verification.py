@@ -128,25 +128,6 @@ def goal_of(answer: Answer) -> Goal:
     return parse_goal(answer.graph, answer.algorithm, *(parameters.get(name) for name in names))
 
 
-def largest_distance(answer: Answer, goal: Goal, distance: NDArray[Any], reached: NDArray[np.bool_]) -> float:
-    """Return the distance at which a search ended: that of the target or the cutoff; infinity without either.
-
-    Raises
-    ------
-    VerificationError
-        If a reached vertex is farther away.
-    """
-    limit = math.inf if goal.cutoff is None else float(goal.cutoff)
-    if goal.target_number is not None and reached[goal.target_number]:
-        limit = min(limit, float(distance[goal.target_number]))
-    if (beyond := reached & (distance > limit)).any():
-        v = first_true(beyond)
-        rule = "no vertex is farther away than the target or the cutoff"
-        detail = f"vertex {answer.graph.ids[v]} has distance {distance[v]}, which is more than {limit:g}"
-        fail(answer, rule, detail)
-    return limit
-
-
 def required_parameter(answer: Answer, name: str) -> Any:
     """Return a parameter of the run.
 
@@ -238,8 +219,3 @@ def edge_blocks(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def first_true(mask: NDArray[np.bool_]) -> int:
     """Return the position of the first true value; at least one value must be true."""
     return int(np.argmax(mask))
-
-
-def none_found(first: NDArray[np.uint32]) -> bool:
-    """Return true if a kernel found no wrong vertex in any block."""
-    return bool((first == NO_VERTEX).all())

@@ -17,7 +17,6 @@ from evener.graph.graph import Graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.result import Result
 from evener.results.rows import ResultRows
-from evener.spec.algorithm import resolve
 from evener.spec.answer import Answer, Claim
 from evener.spec.graphalytics_output import (
     against,
@@ -97,14 +96,14 @@ def _verify(result: Answer, spec: AlgorithmSpec) -> None:
                 "verify the result on all ranks before gather()"
             )
             raise ArgumentError(msg)
-        if (path := spec.verify_in_parts) is None:
+        if not spec.verifies_parts:
             msg = (
-                f"verify: expected a graph that rank 0 holds, because {result.algorithm} has no "
-                f"verify_in_parts=, found a graph in parts on {result.world.size} ranks; read it on "
+                f"verify: expected a graph that rank 0 holds, because the verifier of {result.algorithm} "
+                f"reads whole graphs, found a graph in parts on {result.world.size} ranks; read it on "
                 "every rank with evener.read"
             )
             raise ArgumentError(msg)
-        resolve(path)(result)
+        verifier(result)
     elif isinstance(result, Result) and result.world.size > 1:
         whole = result.gather()
         on_all_ranks(result.world, lambda: None if whole is None else verifier(whole))

@@ -11,7 +11,7 @@ SPEC = AlgorithmSpec(
     summary="Betweenness centrality, from all or some sources.",
     run="evener.algorithms.betweenness.betweenness:betweenness",
     verify="evener.algorithms.betweenness.verify:check",
-    verify_in_parts="evener.algorithms.betweenness.verify_in_parts:check",
+    verifies_parts=True,
     columns=(Column("centrality", real=True),),
     options=(
         Option(

@@ -9,7 +9,8 @@ import numpy as np
 
 from evener.algorithms.betweenness import verify_cpu as kernels
 from evener.algorithms.betweenness.betweenness import sources_of
-from evener.spec.verification import column, fail, first_true
+from evener.spec.answer_parts import parts_of
+from evener.spec.verification import fail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
     from evener.spec.answer import Answer
+    from evener.spec.answer_parts import AnswerParts
 
-__all__ = ["allowed_difference", "check", "claim_parameters", "scale_of"]
+__all__ = ["check", "claim_parameters"]
 
 # Largest difference from the recomputed centrality, relative to this centrality and to the largest
 # centrality.
@@ -29,8 +31,8 @@ _OF_LARGEST = {"float32": 1e-7, "float64": 1e-12}
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless `centrality` is the result of Brandes' algorithm."""
-    graph, parameters = answer.graph, answer.parameters
-    stored = column(answer, "centrality")
+    parts, graph, parameters = parts_of(answer), answer.graph, answer.parameters
+    stored = parts.column("centrality")
     if stored.dtype.name not in _RELATIVE:
         fail(answer, "centralities are float32 or float64", f"found {stored.dtype}")
     if graph.n == 0:
@@ -39,25 +41,23 @@ def check(answer: Answer) -> None:
     given, seed = parameters.get("sources"), parameters.get("seed")
     drawn = parameters.get("k") if given is None else None
     chosen = sources_of(graph, given, drawn, 0 if seed is None else seed)
-    expected = _dependencies(graph, chosen)
+    expected = np.zeros(len(stored)) if not parts.whole else _dependencies(graph, chosen)
+    for source in [] if parts.whole else chosen.tolist():
+        expected += _dependencies_in_parts(parts, source)
     normalized = parameters.get("normalized")
-    expected *= scale_of(graph, len(chosen), normalized=normalized is None or bool(normalized))
+    expected *= _scale_of(graph, len(chosen), normalized=normalized is None or bool(normalized))
+    largest = parts.reduce(float(expected.max(initial=0)), "max")
+    allowed = _RELATIVE[stored.dtype.name] * expected + _OF_LARGEST[stored.dtype.name] * largest
     found = stored.astype(np.float64)
-    off = ~(np.abs(found - expected) <= allowed_difference(stored.dtype, expected, float(expected.max())))
-    if off.any():
-        v = first_true(off)
-        detail = f"vertex {graph.ids[v]} has {found[v]}, recomputed {expected[v]}"
-        fail(answer, f"centralities are the dependencies from {len(chosen)} sources", detail)
-
-
-def allowed_difference(
-    dtype: np.dtype[Any], expected: NDArray[np.float64], largest: float
-) -> NDArray[np.float64]:
-    """Return the largest rounding error of each centrality, given the largest expected centrality."""
-    return np.asarray(_RELATIVE[dtype.name] * expected + _OF_LARGEST[dtype.name] * largest)
+    parts.require(
+        np.abs(found - expected) <= allowed,
+        f"centralities are the dependencies from {len(chosen)} sources",
+        lambda v: f"vertex {parts.id(v)} has {parts.at(found, v)}, recomputed {parts.at(expected, v)}",
+    )
 
 
 def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum of Brandes' dependencies of each vertex on some sources, one source per thread."""
     threads = max(1, min(numba.get_num_threads(), len(sources)))
     shape = (threads, graph.n)
     score = np.zeros(shape)
@@ -76,7 +76,36 @@ def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float6
     return total
 
 
-def scale_of(graph: Graph, sources: int, *, normalized: bool) -> float:
+def _dependencies_in_parts(parts: AnswerParts, source: int) -> NDArray[np.float64]:
+    """Return Brandes' dependency of each vertex of this rank's block on a source, level by level.
+
+    Sums over in-edges carry the counts of paths from one level to the next, and sums over out-edges carry the
+    dependencies back.
+    """
+    root = np.arange(parts.block.start, parts.block.stop) == source
+    level = np.where(root, 0, -1)
+    paths = root.astype(np.float64)
+    shrunk = [1.0]  # the factor that scaled each level
+    while True:
+        arriving = parts.row_sums(np.where(level == len(shrunk) - 1, paths, 0.0), "in")
+        following = (level < 0) & (arriving > 0)
+        most = parts.reduce(float(arriving.max(initial=0, where=following)), "max")
+        if most == 0:
+            break
+        level[following] = len(shrunk)
+        shrunk.append(kernels.SHRINK if most > kernels.MAX_PATHS else 1.0)
+        paths[following] = arriving[following] * shrunk[-1]
+    dependency = np.zeros(len(level))
+    for depth in range(len(shrunk) - 1, 0, -1):
+        own = level == depth
+        share = np.divide(1.0 + dependency, paths, out=np.zeros(len(level)), where=own) * shrunk[depth]
+        through = parts.row_sums(share, "out")
+        dependency = np.where(level == depth - 1, through * paths, dependency)
+    dependency[root] = 0
+    return dependency
+
+
+def _scale_of(graph: Graph, sources: int, *, normalized: bool) -> float:
     """Return the factor that scales a sum over some sources to an estimate over all sources."""
     n = graph.n
     if n <= 2 or sources == 0:

@@ -7,15 +7,15 @@ from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel
 
-__all__ = ["sum_dependencies"]
+__all__ = ["MAX_PATHS", "SHRINK", "sum_dependencies"]
 
 # Level of an unreached vertex.
 _UNREACHED = np.uint32(0xFFFFFFFF)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
-# A level with more paths than this is scaled by _SHRINK. Counts of a level may differ by a factor of 2^995.
-_MAX_PATHS = 2.0**900
-_SHRINK = 2.0**-64
+# A level with more paths than this is scaled by SHRINK. Counts of a level may differ by a factor of 2^995.
+MAX_PATHS = 2.0**900
+SHRINK = 2.0**-64
 
 
 @inline_step
@@ -27,11 +27,11 @@ def _shrink_level(queue, paths, head, tail):
     largest = 0.0
     for i in range(head, tail):
         largest = max(largest, paths[queue[i]])
-    if largest <= _MAX_PATHS:
+    if largest <= MAX_PATHS:
         return 1.0
     for i in range(head, tail):
-        paths[queue[i]] *= _SHRINK
-    return _SHRINK
+        paths[queue[i]] *= SHRINK
+    return SHRINK
 
 
 @inline_step

@@ -11,7 +11,7 @@ SPEC = AlgorithmSpec(
     summary="PageRank of every vertex.",
     run="evener.algorithms.pagerank.pagerank:pagerank",
     verify="evener.algorithms.pagerank.verify:check",
-    verify_in_parts="evener.algorithms.pagerank.verify_in_parts:check",
+    verifies_parts=True,
     columns=(Column("rank", real=True),),
     options=(
         Option("damping", "float", "Damping factor (default 0.85).", changes_answer=False),

@@ -13,39 +13,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.algorithms.pagerank import verify_cpu as kernels
 from evener.algorithms.pagerank.pagerank import rank_dtype, tolerance_of
 from evener.algorithms.pagerank.personalization import jumps_of
 from evener.algorithms.pagerank.weights import uses_weights
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_number
-from evener.spec.strength import out_strength
+from evener.spec.answer_parts import parts_of
 from evener.spec.verification import (
     PIECE,
     checked_count,
     column,
     count_parameter,
-    edge_blocks,
     fail,
     finite_number,
-    first_true,
     required_parameter,
 )
 from evener.system.caller import warn_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
     from evener.spec.answer import Answer
+    from evener.spec.answer_parts import AnswerParts
 
-    _Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+__all__ = ["check", "claim_parameters", "verified_scope"]
 
-__all__ = ["agree", "check", "claim_parameters", "slack_of", "verified_scope", "warn_not_converged"]
-
-# Roundings to the answer's type per rank, and the relative error of an addition in float64: see `slack_of`.
+# Roundings to the answer's type per rank, and the relative error of an addition in float64: see `_rounding`.
 _ROUNDINGS = 8
 _ADDITION = 2.0**-53
 
@@ -64,27 +60,27 @@ def check(answer: Answer) -> None:
 
     Raise ArgumentError if the parameters would let nearly any ranks pass.
     """
-    graph, parameters = answer.graph, answer.parameters
-    stored = column(answer, "rank")
-    if graph.n == 0:
+    parts, parameters = parts_of(answer), answer.parameters
+    stored = parts.column("rank")
+    if answer.graph.n == 0:
         return
     if stored.dtype.name not in _RELATIVE:
         fail(answer, "ranks are float32 or float64", f"found {stored.dtype}")
-    slack = _check_distribution(answer, stored)
-    step = _iteration(answer)
+    ranks = _Ranks(parts, stored)
+    ranks.check_distribution()
     tol = float(finite_number(answer, "tol", parameters.get("tol") or 0.0))
     stop, semantics = parameters.get("stop", "l1"), parameters.get("semantics", "networkx")
-    tolerance = tolerance_of(graph.n, tol=tol, stop=stop, semantics=semantics)
+    tolerance = tolerance_of(answer.graph.n, tol=tol, stop=stop, semantics=semantics)
     fixed = tolerance == 0.0
     iterations = answer.outcome.get("iterations")
     if iterations is None and fixed:
         iterations = required_parameter(answer, "max_iter")
-    if iterations is not None or fixed:
+    if iterations is not None:
         iterations = _checked_iterations(answer, iterations)
-        if difference := _difference(answer, stored, step, iterations):
+        if difference := ranks.difference(iterations):
             fail(answer, f"ranks are those of {iterations} iterations", difference)
-    if not (fixed or _has_converged(answer, stored, step, iterations, tolerance, slack)):
-        warn_not_converged(answer)
+    if not (fixed or ranks.have_converged(iterations, tolerance)) and parts.world.rank == 0:
+        _warn_not_converged(answer)
 
 
 def _damping(answer: Answer) -> float:
@@ -107,78 +103,152 @@ def _checked_iterations(answer: Answer, given: Any) -> int:
     return iterations
 
 
-def _check_distribution(answer: Answer, stored: NDArray[Any]) -> float:
-    """Check that ranks are non-negative numbers whose sum is one; return the rounding error of the sum."""
-    graph = answer.graph
-    proper = np.isfinite(stored) & (stored >= 0)
-    if not proper.all():
-        v = first_true(~proper)
-        fail(answer, "a rank is a non-negative number", f"vertex {graph.ids[v]} has {stored[v]}")
-    slack = slack_of(answer, stored.dtype, int(graph.in_degree().max(initial=0)))
-    total = float(stored.sum(dtype=np.float64))
-    if abs(total - 1.0) > slack:
-        v = int(stored.argmax())
-        detail = f"expected the sum 1.0, found {total}; the largest is {stored[v]} at vertex {graph.ids[v]}"
-        fail(answer, "ranks sum to one", detail)
-    return slack
+class _Ranks:
+    """The ranks of an answer, and iterations in float64 on the values of this rank's block.
 
-
-def _has_converged(
-    answer: Answer,
-    stored: NDArray[Any],
-    step: _Step,
-    iterations: int | None,
-    tolerance: float,
-    slack: float,
-) -> bool:
-    """Return whether the ranks meet the tolerance; false for the ranks of `max_iter` iterations.
-
-    Raises
-    ------
-    VerificationError
-        If the ranks are neither converged nor those of `max_iter` iterations.
-    ArgumentError
-        If wrong ranks would meet the tolerance.
+    An iteration computes rank' = damping (shares of in-neighbours + dangling mass) + teleport.
     """
-    if not answer.outcome.get("converged", True):
-        max_iter = count_parameter(answer, "max_iter")
-        if iterations is not None and iterations < max_iter:
-            rule = "a run ends when it converges, or after max_iter"
-            fail(answer, rule, f"it took {iterations} of {max_iter}")
-        return False
-    if iterations is None and tolerance > _DECIDES:
-        if _is_cut_off(answer, stored, step, tolerance):
-            return False
-        tol, stop = answer.parameters["tol"], answer.parameters.get("stop", "l1")
-        enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
-        msg = (
-            f"with tol={tol:g} and stop={stop}, one more iteration may change the {answer.graph.n:,} ranks "
-            f"by {tolerance:.3g} in total, so wrong ranks would pass; verify a run with tol={enough:g} or "
-            "less, or its .parquet table, which records the iterations"
+
+    def __init__(self, parts: AnswerParts, stored: NDArray[Any]) -> None:
+        answer, graph, block = parts.answer, parts.graph, parts.block
+        parameters = answer.parameters
+        self.parts, self.answer, self.stored = parts, answer, stored
+        self.damping = _damping(answer)
+        jumps = jumps_of(graph, parameters.get("personalization"))
+        self.teleport = 1.0 / graph.n if jumps is None else jumps[block.start : block.stop]
+        self.weighted = uses_weights(
+            graph, parameters.get("weights"), parameters.get("semantics", "networkx")
         )
-        raise ArgumentError(msg)
-    by, v = _change(stored, step)
-    if by > tolerance + slack:
-        if iterations is None and _is_cut_off(answer, stored, step, tolerance):
-            return False
-        after = step(stored.astype(np.float64))[v]
-        detail = (
-            f"expected a change of at most {tolerance + slack:.3g} in total, found {by:.3g}; "
-            f"the largest is at vertex {answer.graph.ids[v]}, from {float(stored[v])} to {after}"
+        self.divisor = parts.out_strength(weighted=self.weighted)
+        self.dangling = self.divisor == 0
+        self.divisor[self.dangling] = 1
+        self.slack = self._rounding()
+
+    def step(self, rank: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the ranks after one more iteration. It overwrites its argument, to save an array."""
+        mass = self.parts.reduce(float(rank.sum(where=self.dangling)), "sum")
+        spread = self.damping * mass + (1.0 - self.damping)
+        np.divide(rank, self.divisor, out=rank)
+        arriving = self.parts.row_sums(rank, "in", weighted=self.weighted)
+        arriving *= self.damping
+        arriving += spread * self.teleport
+        return arriving
+
+    def check_distribution(self) -> None:
+        """Raise VerificationError unless ranks are non-negative numbers whose sum is one."""
+        parts, stored = self.parts, self.stored
+        parts.require(
+            np.isfinite(stored) & (stored >= 0),
+            "a rank is a non-negative number",
+            lambda v: f"vertex {parts.id(v)} has {parts.at(stored, v)}",
         )
-        fail(answer, "another iteration does not change the ranks", detail)
-    return True
+        total = parts.reduce(float(stored.sum(dtype=np.float64)), "sum")
+        if abs(total - 1.0) > self.slack:
+            v = parts.largest(stored)
+            largest = f"the largest is {parts.at(stored, v)} at vertex {parts.id(v)}"
+            fail(self.answer, "ranks sum to one", f"expected the sum 1.0, found {total}; {largest}")
+
+    def _rounding(self) -> float:
+        """Return the largest difference between the sum of ranks and 1.0 that rounding can cause.
+
+        An iteration multiplies the error of the previous iteration by the damping factor. Rounding to the
+        answer's type and each addition of a row contribute to the error.
+        """
+        longest = max(int(np.diff(rows.offsets).max(initial=0)) for rows in self.parts.rows("in"))
+        longest = self.parts.reduce(longest, "max")
+        left = 1.0 - self.damping
+        counts = (self.answer.outcome.get("iterations"), self.answer.parameters.get("max_iter"), _ITERATIONS)
+        iterations = checked_count(self.answer, "iterations", next(one for one in counts if one is not None))
+        passed_on = min(float(iterations), 1.0 / left if left > 0 else math.inf)
+        rounding = _ROUNDINGS * float(np.finfo(self.stored.dtype).eps)
+        return float(rounding + _ADDITION * longest * max(1.0, passed_on))
+
+    def have_converged(self, iterations: int | None, tolerance: float) -> bool:
+        """Return whether the ranks meet the tolerance; false for the ranks of `max_iter` iterations.
+
+        Raises
+        ------
+        VerificationError
+            If the ranks are neither converged nor those of `max_iter` iterations.
+        ArgumentError
+            If wrong ranks would meet the tolerance.
+        """
+        answer, parts = self.answer, self.parts
+        if not answer.outcome.get("converged", True):
+            max_iter = count_parameter(answer, "max_iter")
+            if iterations is not None and iterations < max_iter:
+                rule = "a run ends when it converges, or after max_iter"
+                fail(answer, rule, f"it took {iterations} of {max_iter}")
+            return False
+        if iterations is None and tolerance > _DECIDES:
+            if self._are_cut_off(tolerance):
+                return False
+            tol, stop = answer.parameters["tol"], answer.parameters.get("stop", "l1")
+            enough = 10.0 ** math.floor(math.log10(_DECIDES * tol / tolerance))
+            msg = (
+                f"with tol={tol:g} and stop={stop}, one more iteration may change the {answer.graph.n:,} "
+                f"ranks by {tolerance:.3g} in total, so wrong ranks would pass; verify a run with "
+                f"tol={enough:g} or less, or its .parquet table, which records the iterations"
+            )
+            raise ArgumentError(msg)
+        by, v = self.change()
+        if by > tolerance + self.slack:
+            if iterations is None and self._are_cut_off(tolerance):
+                return False
+            after = parts.at(self.step(self.stored.astype(np.float64)), v)
+            detail = (
+                f"expected a change of at most {tolerance + self.slack:.3g} in total, found {by:.3g}; the "
+                f"largest is at vertex {parts.id(v)}, from {float(parts.at(self.stored, v))} to {after}"
+            )
+            fail(answer, "another iteration does not change the ranks", detail)
+        return True
+
+    def change(self) -> tuple[float, int]:
+        """Return the total change of the ranks in another iteration, and the vertex that changes most."""
+        moved = self.step(self.stored.astype(np.float64))
+        moved -= self.stored
+        np.abs(moved, out=moved)
+        return self.parts.reduce(float(moved.sum()), "sum"), self.parts.largest(moved)
+
+    def _are_cut_off(self, tolerance: float) -> bool:
+        """Return whether `max_iter` iterations give these ranks without meeting the tolerance.
+
+        The first iteration changes the ranks by at most 2 in total, and each later iteration by `damping`
+        times the previous change. A run that met its tolerance earlier would have ended earlier.
+        """
+        max_iter = self.answer.parameters.get("max_iter")
+        if max_iter is None:
+            return False
+        max_iter = checked_count(self.answer, "max_iter", max_iter)
+        before_last = 2.0 * self.damping ** max(max_iter - 2, 0)
+        return before_last >= tolerance and self.difference(max_iter) is None
+
+    def difference(self, iterations: int) -> str | None:
+        """Return the first difference to the ranks of this number of iterations; None if all agree."""
+        stored, parts = self.stored, self.parts
+        expected = np.full(len(stored), 1.0 / parts.graph.n)
+        for _ in range(iterations):
+            expected = self.step(expected)
+        off = np.empty(len(stored), np.bool_)
+        for begin in range(0, len(stored), PIECE):
+            piece = slice(begin, begin + PIECE)
+            off[piece] = _differ(stored[piece], expected[piece], iterations)
+        if (v := parts.first(off)) is None:
+            return None
+        found = float(parts.at(stored, v))
+        return f"vertex {parts.id(v)} has {found}, recomputed {parts.at(expected, v)}"
 
 
-def _change(stored: NDArray[Any], step: _Step) -> tuple[float, int]:
-    """Return the total change of the ranks in another iteration, and the vertex that changes most."""
-    moved = step(stored.astype(np.float64))
-    moved -= stored
-    np.abs(moved, out=moved)
-    return float(moved.sum()), int(moved.argmax())
+def _differ(stored: NDArray[Any], expected: NDArray[np.float64], iterations: int) -> NDArray[np.bool_]:
+    """Return whether each rank differs from the expected rank after some iterations by more than rounding."""
+    precision = np.finfo(stored.dtype)
+    relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
+    # Subnormal numbers have fewer digits.
+    allowed = relative * expected + float(precision.tiny)
+    return np.asarray(np.abs(stored.astype(np.float64) - expected) > allowed)
 
 
-def warn_not_converged(answer: Answer) -> None:
+def _warn_not_converged(answer: Answer) -> None:
     """Warn that the ranks are those of `max_iter` iterations, which do not meet the tolerance."""
     msg = (
         f"the ranks are correct for {_count_of_iterations(_iterations_of(answer))}, and have not converged: "
@@ -190,93 +260,6 @@ def warn_not_converged(answer: Answer) -> None:
 def _iterations_of(answer: Answer) -> int:
     iterations = answer.outcome.get("iterations")
     return int(answer.parameters["max_iter"] if iterations is None else iterations)
-
-
-def slack_of(answer: Answer, dtype: np.dtype[Any], longest: int) -> float:
-    """Return the largest difference between the sum of ranks and 1.0 that rounding can cause.
-
-    `longest` is the largest in-degree. An iteration multiplies the error of the previous iteration by the
-    damping factor. Rounding to the answer's type and each addition of a row contribute to the error.
-    """
-    parameters = answer.parameters
-    left = 1.0 - _damping(answer)
-    counts = (answer.outcome.get("iterations"), parameters.get("max_iter"), _ITERATIONS)
-    iterations = next(one for one in counts if one is not None)
-    passed_on = min(
-        float(checked_count(answer, "iterations", iterations)), 1.0 / left if left > 0 else math.inf
-    )
-    return _ROUNDINGS * float(np.finfo(dtype).eps) + _ADDITION * longest * max(1.0, passed_on)
-
-
-def _is_cut_off(answer: Answer, stored: NDArray[Any], step: _Step, tolerance: float) -> bool:
-    """Return whether `max_iter` iterations give these ranks without meeting the tolerance.
-
-    The first iteration changes the ranks by at most 2 in total, and each later iteration by `damping`
-    times the previous change. A run that met its tolerance earlier would have ended earlier.
-    """
-    max_iter = answer.parameters.get("max_iter")
-    if max_iter is None:
-        return False
-    max_iter = checked_count(answer, "max_iter", max_iter)
-    before_last = 2.0 * _damping(answer) ** max(max_iter - 2, 0)
-    return before_last >= tolerance and _difference(answer, stored, step, max_iter) is None
-
-
-def _difference(answer: Answer, stored: NDArray[Any], step: _Step, iterations: int) -> str | None:
-    """Return the first difference to the ranks of this number of iterations; None if all agree."""
-    expected = np.full(len(stored), 1.0 / len(stored))
-    for _ in range(iterations):
-        expected = step(expected)
-    for begin in range(0, len(stored), PIECE):
-        piece = slice(begin, begin + PIECE)
-        right = agree(stored[piece], expected[piece], iterations)
-        if not right.all():
-            v = begin + first_true(~right)
-            return f"vertex {answer.graph.ids[v]} has {float(stored[v])}, recomputed {expected[v]}"
-    return None
-
-
-def agree(stored: NDArray[Any], expected: NDArray[np.float64], iterations: int) -> NDArray[np.bool_]:
-    """Return whether each rank is the expected rank after some iterations, but for rounding."""
-    precision = np.finfo(stored.dtype)
-    relative = _RELATIVE[stored.dtype.name] + float(precision.eps) * math.sqrt(max(iterations, 0))
-    # Subnormal numbers have fewer digits.
-    off = np.abs(stored.astype(np.float64) - expected) > relative * expected + float(precision.tiny)
-    return np.asarray(~off)
-
-
-def _iteration(answer: Answer) -> _Step:
-    """Return a function for one iteration in float64.
-
-    It computes rank' = damping (shares of in-neighbours + dangling mass) + teleport. It overwrites its
-    argument, to save the memory of an array.
-    """
-    graph, parameters = answer.graph, answer.parameters
-    damping = _damping(answer)
-    jumps = jumps_of(graph, parameters.get("personalization"))
-    teleport = 1.0 / graph.n if jumps is None else jumps
-    weighted = uses_weights(graph, parameters.get("weights"), parameters.get("semantics", "networkx"))
-    divisor = out_strength(graph) if weighted else graph.out_degree().astype(np.uint32)
-    dangling = divisor == 0
-    divisor[dangling] = 1
-    backward = graph.reverse
-    blocks = edge_blocks(backward.offsets)
-
-    def step(rank: NDArray[np.float64]) -> NDArray[np.float64]:
-        spread = damping * rank.sum(where=dangling) + (1.0 - damping)
-        np.divide(rank, divisor, out=rank)
-        arriving = np.empty(graph.n)
-        if weighted:
-            kernels.weighted_sums(
-                backward.offsets, backward.targets, backward.weights, rank, arriving, blocks
-            )
-        else:
-            kernels.sums(backward.offsets, backward.targets, rank, arriving, blocks)
-        arriving *= damping
-        arriving += spread * teleport
-        return arriving
-
-    return step
 
 
 def verified_scope(answer: Answer) -> str:
@@ -302,9 +285,8 @@ def _meets_tolerance(answer: Answer) -> bool:
         name: answer.parameters[name] for name in ("tol", "stop", "semantics") if name in answer.parameters
     }
     tolerance = tolerance_of(answer.graph.n, **{"stop": "l1", "semantics": "networkx", **rule})
-    return _change(stored, _iteration(answer))[0] <= tolerance + slack_of(
-        answer, stored.dtype, int(answer.graph.in_degree().max(initial=0))
-    )
+    ranks = _Ranks(parts_of(answer), stored)
+    return ranks.change()[0] <= tolerance + ranks.slack
 
 
 def claim_parameters(

@@ -11,7 +11,7 @@ SPEC = AlgorithmSpec(
     summary="Shortest paths from one or more sources over edge weights.",
     run="evener.algorithms.sssp.sssp:sssp",
     verify="evener.algorithms.sssp.verify:check",
-    verify_in_parts="evener.algorithms.sssp.verify_in_parts:check",
+    verifies_parts=True,
     columns=(Column("distance", "distance"), Column("parent", "vertex")),
     options=(
         *GOAL_OPTIONS,

@@ -22,21 +22,12 @@ if TYPE_CHECKING:
     from evener.partition.partition import Edges
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["EXACT", "check_range", "overflows"]
+__all__ = ["EXACT", "check_range"]
 
 # Integers below this number are exact in float64.
 EXACT = 2.0**53
 # Edges that a check reads at a time.
 _PIECE = 1 << 22
-
-
-def overflows(
-    distance: NDArray[np.float64], weights: NDArray[Any] | float, found: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Return which edges have an infinite sum of finite numbers, and a head that looks unreached."""
-    with np.errstate(over="ignore"):
-        through = distance + weights
-    return np.asarray(np.isinf(through) & np.isfinite(distance) & np.isfinite(weights) & np.isinf(found))
 
 
 def check_range(pg: PartitionedGraph, distance: PartitionedArray, *, limit: float) -> None:
@@ -90,8 +81,10 @@ def _beyond(pg: PartitionedGraph, p: int, distance: Any) -> NDArray[np.int64]:
     for begin in range(0, len(targets), _PIECE):
         end = min(begin + _PIECE, len(targets))
         rows = np.searchsorted(offsets, np.arange(begin, end), side="right") - 1
-        wrong = overflows(own[targets[begin:end]], weights[begin:end], own[rows])
-        found.append(rows[wrong])
+        near, weight = own[targets[begin:end]], weights[begin:end]
+        with np.errstate(over="ignore"):
+            infinite = np.isinf(near + weight) & np.isfinite(near) & np.isfinite(weight)
+        found.append(rows[infinite & np.isinf(own[rows])])
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 

@@ -1,40 +1,14 @@
-"""Kernels that verify weakly connected components."""
+"""A kernel that verifies weakly connected components."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.vertex import NO_VERTEX
+from evener.kernels.cpu.jit import inline_step, serial
 
-__all__ = ["find_label_mismatch", "union_find"]
+__all__ = ["union_find"]
 
-_ZERO = np.uint64(0)
 _ONE = np.uint64(1)
-
-
-@inline_step
-def _find_label_mismatch_in(offsets, targets, label, start, stop):
-    for v in range(start, stop):
-        mine = label[v]
-        differing = _ZERO
-        for e in range(offsets[v], offsets[v + _ONE]):
-            differing += np.uint64(label[targets[e]] != mine)
-        if differing != _ZERO:
-            return np.uint32(v)
-    return NO_VERTEX
-
-
-@parallel
-def find_label_mismatch(offsets, targets, label, blocks, first):
-    """Find the first vertex of each block with a neighbour of another label.
-
-    A block is a range of rows with about equal edges. ``first[b]`` receives the vertex of block ``b``, or
-    `NO_VERTEX`.
-    """
-    for b in prange(len(blocks) - 1):
-        first[b] = _find_label_mismatch_in(offsets, targets, label, blocks[b], blocks[b + 1])
 
 
 @inline_step
@@ -49,9 +23,9 @@ def _root_of(root, v):
 def union_find(offsets, targets, root):
     """Unite the vertices of every edge.
 
-    `root`, at first 0 to n - 1, ends as the smallest vertex of each component.
+    `root`, at first 0 to n - 1, ends as the smallest vertex of each component. The first vertices have rows.
     """
-    for v in range(np.uint64(len(root))):
+    for v in range(np.uint64(len(offsets) - 1)):
         mine = _root_of(root, np.uint32(v))
         for e in range(offsets[v], offsets[v + _ONE]):
             theirs = _root_of(root, targets[e])

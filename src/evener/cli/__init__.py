@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import PROGRAM, in_options, point_output_at_nothing, warn
-from evener.cli.supervisor import Interrupted, Job, supervise
+from evener.cli.supervisor import Command, Interrupted, supervise
 from evener.errors import EvenerError, MpiError, VerificationError, printable
 from evener.system.mpi import await_loss, mpi_world
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # its encoding may lack characters such as "µ"
                 stream.reconfigure(errors="replace")
-    job = Job()
+    job = Command()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return supervise(lambda: _dispatch(words, job), job, own_process=arguments is None)
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error)
 
 
-def _dispatch(words: list[str], job: Job) -> int:
+def _dispatch(words: list[str], job: Command) -> int:
     from evener.cli.app import app
 
     mpi_world()  # starts MPI on all ranks, so that an error of one rank can end the others

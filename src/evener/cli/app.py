@@ -26,7 +26,7 @@ from evener.cli.options import (
     with_vertices,
 )
 from evener.cli.output import say
-from evener.cli.supervisor import Job
+from evener.cli.supervisor import Command
 from evener.errors import ArgumentError, printable
 from evener.spec import registry
 from evener.spec.algorithm import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
@@ -158,7 +158,7 @@ def run(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import notes, output_files, render, run_output, runs
 
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     check_agreement(job.words, graph)
     if energy:
         refuse_ranks("run --energy")
@@ -222,7 +222,7 @@ def verify(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import notes, render, run_output, runs
 
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     check_agreement(job.words, graph)
     if results is not None:
         refuse_ranks("verify with a table of results")
@@ -267,7 +267,7 @@ def bench(
     place, arguments = placement_options(given), given_options(spec, given)
     from evener.cli import benchmark, notes, render, run_output, runs
 
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     check_agreement(job.words, graph)
     place = runs.with_elements(place)
     with job.shown():

@@ -16,7 +16,7 @@ from evener.spec.arguments import ensure_placed, parse_placement
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evener.cli.supervisor import Job
+    from evener.cli.supervisor import Command
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.spec.algorithm import AlgorithmSpec
@@ -28,7 +28,7 @@ _SEED = 1
 
 
 def repeat(
-    job: Job,
+    job: Command,
     spec: AlgorithmSpec,
     given_graph: Graph | PartitionedGraph,
     arguments: Mapping[str, Any],

@@ -17,7 +17,7 @@ from evener.cli.options import (
     takes,
 )
 from evener.cli.output import say
-from evener.cli.supervisor import Job
+from evener.cli.supervisor import Command
 from evener.errors import ArgumentError, printable
 from evener.partition.policy import policy_names
 
@@ -50,7 +50,7 @@ def generate(
             f"expected a specification such as rmat:20, found {specification!r}; use evener convert for files"
         )
         raise ArgumentError(msg)
-    _copy(context.ensure_object(Job), specification, output, how={}, as_json=as_json)
+    _copy(context.ensure_object(Command), specification, output, how={}, as_json=as_json)
 
 
 @takes(READ_OPTIONS)
@@ -66,7 +66,7 @@ def convert(
     **given: object,
 ) -> None:
     """Read a graph and write it in another format. The suffixes of the files name the formats."""
-    _copy(context.ensure_object(Job), graph, output, how=read_options(given), as_json=as_json, ids=ids)
+    _copy(context.ensure_object(Command), graph, output, how=read_options(given), as_json=as_json, ids=ids)
 
 
 @takes(PLACEMENT_OPTIONS, READ_OPTIONS)
@@ -95,7 +95,7 @@ def partition(
 
     output_files.check_folder_output(graph, output)
     place = runs.with_elements(place)
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     with job.shown():
         opened = runs.open_graph(job, graph, how)
         job.stage("partitioning")
@@ -121,7 +121,7 @@ def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **g
     """Print the size, direction, weights and degrees of a graph."""
     from evener.cli import render, runs
 
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     with job.shown():
         facts = describe(runs.open_graph(job, graph, read_options(given)))
     if as_json:
@@ -165,7 +165,9 @@ def describe(graph: Graph) -> dict[str, Any]:
     }
 
 
-def _copy(job: Job, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep") -> None:
+def _copy(
+    job: Command, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep"
+) -> None:
     from evener.cli import output_files, render, runs
     from evener.graph.formats import write
 

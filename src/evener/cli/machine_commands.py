@@ -19,7 +19,7 @@ from evener.cli.options import (
 )
 from evener.cli.output import note, say
 from evener.cli.rank_tables import show_ranks
-from evener.cli.supervisor import Job
+from evener.cli.supervisor import Command
 from evener.errors import ArgumentError, printable
 from evener.partition.policy import policy_names
 from evener.spec import registry
@@ -129,7 +129,7 @@ def plan(
     from evener.cli import runs
     from evener.cli.plan_output import show_plan, show_plan_of_heading, show_statistics
 
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     check_agreement(job.words, graph)
     place = runs.with_elements(place)
     if show_plan_of_heading(graph, algorithm, read_options(given), place, as_json=as_json):
@@ -172,7 +172,7 @@ def _compare(
 
     policies = [place.pop("policy")] if "policy" in place else None
     registry.find(algorithm)
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     with job.shown():
         opened = runs.open_graph(job, graph, how)
         job.stage("comparing policies")
@@ -237,7 +237,7 @@ def profile(
         if not as_json:
             say("Plans only choose between CPU and GPU, so nothing was run.")
         return
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     with job.shown():
         runs = profile_algorithms(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
     if as_json:
@@ -261,7 +261,7 @@ def _profile_ratio(
         msg = f"--scales: expected scales separated by commas, such as 20,21, found {scales!r}"
         raise ArgumentError(msg)
     of_graphs = [int(word) for word in words] or list(PAPER_SCALES)
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     with job.shown():
         points, fit = measure_ratio(
             on or "cpu,cuda:0",
@@ -317,7 +317,7 @@ def warmup(
     names = list(algorithms or registry.names_with_kernels())
     for name in names:
         registry.find(name)
-    job = context.ensure_object(Job)
+    job = context.ensure_object(Command)
     begin = perf_counter()
     with job.shown():
         note("compiling kernels, which takes some seconds unless all are in the cache")

@@ -17,7 +17,7 @@ from evener.system.memory import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from evener.elements.cuda.discovery import Gpu, Versions
+    from evener.elements.cuda.discovery import GpuDescription, Versions
     from evener.partition.statistics import Statistics
     from evener.planning.plan import Plan
     from evener.planning.ratio import RatioFit
@@ -61,7 +61,7 @@ def as_json(content: dict[str, Any]) -> str:
     return json.dumps(_plain(content), indent=2, allow_nan=False)
 
 
-def gpus(found: Sequence[Gpu], known: Versions) -> str:
+def gpus(found: Sequence[GpuDescription], known: Versions) -> str:
     """Return a table of the GPUs, the problems of unusable GPUs, and the versions of driver and CuPy."""
     heads = ("element", "name", "free", "memory", "capability", "multiprocessors", "power limit")
     rows = [

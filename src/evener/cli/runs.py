@@ -18,7 +18,7 @@ from evener.system.world import current_world
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from evener.cli.supervisor import Job
+    from evener.cli.supervisor import Command
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def open_graph(
-    job: Job, name: str, how: Mapping[str, Any] | None = None, *, in_parts: str | None = None
+    job: Command, name: str, how: Mapping[str, Any] | None = None, *, in_parts: str | None = None
 ) -> Graph:
     """Read a graph file, or generate the graph of a specification.
 
@@ -55,7 +55,7 @@ def directions_in_parts(spec: AlgorithmSpec, *, verify: bool) -> str | None:
 
 
 def open_placed(
-    job: Job, name: str, how: Mapping[str, Any], place: Mapping[str, Any], *, in_parts: str | None = None
+    job: Command, name: str, how: Mapping[str, Any], place: Mapping[str, Any], *, in_parts: str | None = None
 ) -> tuple[Graph, Graph | PartitionedGraph, dict[str, Any]]:
     """Return the graph, what an algorithm gets, and the rest of the placement.
 
@@ -84,7 +84,7 @@ def with_elements(place: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checkpoint_arguments(
-    job: Job, spec: AlgorithmSpec, folder: str | None, *, every: str | None, resume: bool
+    job: Command, spec: AlgorithmSpec, folder: str | None, *, every: str | None, resume: bool
 ) -> dict[str, Any]:
     """Return the argument ``checkpoint`` of an algorithm, if --checkpoint is given.
 
@@ -110,7 +110,7 @@ def checkpoint_arguments(
 
 
 def compute(
-    job: Job,
+    job: Command,
     spec: AlgorithmSpec,
     graph: Graph | PartitionedGraph,
     arguments: Mapping[str, Any],
@@ -124,7 +124,7 @@ def compute(
 
 
 def compute_metered(
-    job: Job, spec: AlgorithmSpec, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
+    job: Command, spec: AlgorithmSpec, graph: Graph | PartitionedGraph, arguments: Mapping[str, Any]
 ) -> Result:
     """Run an algorithm and measure its energy from the first superstep on."""
     from evener.elements.cuda.discovery import gpus
@@ -149,7 +149,7 @@ def compute_metered(
     return result
 
 
-def check_answer(job: Job, answer: Answer) -> None:
+def check_answer(job: Command, answer: Answer) -> None:
     """Verify an answer; raise the exceptions of `evener.verify`."""
     job.stage(f"verifying {answer.algorithm}")
     with warnings.catch_warnings():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.system.world import World
 
-__all__ = ["Interrupted", "Job", "supervise"]
+__all__ = ["Command", "Interrupted", "supervise"]
 
 # Seconds that an interrupted command has to stop at the end of a superstep.
 _GRACE = 0.3
@@ -39,7 +39,7 @@ class Interrupted(BaseException):
     """The command was interrupted and stopped at the end of a superstep."""
 
 
-class Job:
+class Command:
     """A command: its words, its stage, its display, and the files that it has written."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Job:
 class _Steps(logging.Handler):
     """Show log records of the library: a warning as a note, printed once, others as stages of the job."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Command) -> None:
         super().__init__(logging.INFO)
         self._job = job
         self._noted: set[str] = set()
@@ -129,7 +129,7 @@ class _Steps(logging.Handler):
 
 
 @contextlib.contextmanager
-def _library_messages(job: Job) -> Iterator[None]:
+def _library_messages(job: Command) -> Iterator[None]:
     """Show log records and warnings of the library as notes and stages of the command."""
     steps = _Steps(job)
     level = log.level
@@ -154,7 +154,7 @@ def _library_messages(job: Job) -> Iterator[None]:
         log.removeHandler(steps)
 
 
-def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:
+def supervise(work: Callable[[], int], job: Command, *, own_process: bool) -> int:
     """Run `work` in a thread and return its status; after Ctrl-C, clean up and end within a second.
 
     Python cannot stop a running kernel. If a kernel still runs after the grace time, or if the process
@@ -190,7 +190,7 @@ def supervise(work: Callable[[], int], job: Job, *, own_process: bool) -> int:
     return outcome[0]
 
 
-def _stop(job: Job, done: threading.Event) -> None:
+def _stop(job: Command, done: threading.Event) -> None:
     job.stopping.set()
     with contextlib.suppress(KeyboardInterrupt):
         done.wait(_GRACE)

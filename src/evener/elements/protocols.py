@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.system.world import World
 
-__all__ = ["Clock", "Element", "Gpu", "Memory", "Queue", "Sharing", "padded_words"]
+__all__ = ["Clock", "Element", "GpuElement", "Memory", "Queue", "Sharing", "padded_words"]
 
 # Words of 64 bits in a memory transaction of a GPU.
 _LINE_WORDS = 16
@@ -266,7 +266,7 @@ class Sharing(Protocol):
         ...
 
 
-class Gpu(Element, Protocol):
+class GpuElement(Element, Protocol):
     """A GPU, which exchanges arrays with GPUs of other ranks.
 
     Attributes

@@ -97,7 +97,7 @@ class Engine(Workspace):
         on_all_ranks(self._world, lambda: self._require_host_state(algorithm, *host_state))
         self.routes = partitioned.routes
         self._network = connect_ranks(self._world, self.elements)
-        self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
+        self._exchange = Exchange(self.elements, self.routes, self._network, self.partitioned.ranks)
         self.recorder = Recorder(algorithm, [e.name for e in self.elements], progress, 1 + from_both_ends)
         self._workers = worker_count(self.elements)
         # Whether no verb waits for elements, because each orders its own work after that of others.
@@ -113,7 +113,7 @@ class Engine(Workspace):
         return self.recorder.timeline
 
     def finish(self) -> float:
-        """End the timeline and return the seconds since the engine was constructed."""
+        """End the timeline, and return the seconds from the construction of the engine to the first call."""
         self._exchange.cancel_published()
         since = perf_counter()
         for element in self.elements:
@@ -387,8 +387,8 @@ class Engine(Workspace):
         for element in self.elements:
             with contextlib.suppress(DeviceError):  # a failed GPU has no work left
                 element.wait()
-        self._exchange = Exchange(self.elements, self.routes, self._network, self._partitioned.ranks)
-        forget_group(self._partitioned)
+        self._exchange = Exchange(self.elements, self.routes, self._network, self.partitioned.ranks)
+        forget_group(self.partitioned)
 
 
 def _reduce_values(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:

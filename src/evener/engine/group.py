@@ -14,7 +14,7 @@ from evener.partition.route import upload_route
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evener.elements.protocols import Element, Gpu
+    from evener.elements.protocols import Element, GpuElement
     from evener.engine.exchange.network import Network
     from evener.partition.partitioned import PartitionedGraph
     from evener.partition.route import Route
@@ -148,7 +148,7 @@ def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementG
                 launches = elements[0].group_with(elements)
         elif network.shares_memory:
             first = network.world.rank
-            launches = cast("Gpu", elements[0]).group_with_ranks(network.world)
+            launches = cast("GpuElement", elements[0]).group_with_ranks(network.world)
         _groups[partitioned] = launches and ElementGroup(elements, routes, launches, first)
     return _groups[partitioned]
 

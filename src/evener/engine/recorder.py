@@ -166,8 +166,8 @@ class Recorder:
         self._pending = []
 
     def finish(self) -> float:
-        """End the timeline and return the seconds since the run began. Later calls record nothing."""
-        seconds = self.seconds
+        """End the timeline and return the seconds of the run. Later calls record nothing."""
+        seconds = self.timeline.seconds or self.seconds
         self.settle()
         self._spans = []
         self.timeline.compile_seconds = compile_seconds() - self._compiled

@@ -84,7 +84,7 @@ class Workspace:
         self.out_degree = layout.out_degree
         self._values = layout.values
         self._words = layout.words
-        self._partitioned = partitioned
+        self.partitioned = partitioned
         self._world = partitioned.world
         self._weights = layout.weights
         self.has_mirrors = layout.has_mirrors
@@ -246,7 +246,7 @@ class Workspace:
 
         `number` is the vertex's number in the graph.
         """
-        owner, local = self._partitioned.place_of(number)
+        owner, local = self.partitioned.place_of(number)
         return PartitionedArray(
             [np.uint32(local if p.index == owner else NO_VERTEX) for p in self.partitions]
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WEIGHT_NAMES",
-    "Column",
+    "ArrowColumn",
     "columns_of_schema",
     "decode_column",
     "edge_columns",
@@ -169,23 +169,23 @@ def _views_as_strings(column: Any) -> Any:
     return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
 
 
-class Column(NamedTuple):
+class ArrowColumn(NamedTuple):
     """The name of a column, and whether it holds numbers."""
 
     name: str
     numbers: bool
 
 
-def columns_of_schema(schema: Any) -> list[Column]:
+def columns_of_schema(schema: Any) -> list[ArrowColumn]:
     """Return the columns of an Arrow schema."""
     import pyarrow as pa
 
     numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    return [Column(field.name, any(test(field.type) for test in numeric)) for field in schema]
+    return [ArrowColumn(field.name, any(test(field.type) for test in numeric)) for field in schema]
 
 
 def note_unread_columns(
-    where: object, unread: Iterable[Column], weight: str | None, *, remedy: str, noun: str = "column"
+    where: object, unread: Iterable[ArrowColumn], weight: str | None, *, remedy: str, noun: str = "column"
 ) -> None:
     """Log the columns that may be weights and are not read, for columns that the caller did not name.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import string_array
-from evener.graph.arrow import Column, note_unread_columns
+from evener.graph.arrow import ArrowColumn, note_unread_columns
 from evener.graph.checks import is_number, type_name
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _weights(graph: Any, weight: str | None) -> NDArray[Any] | None:
         raise ArgumentError(msg)
     items = (item for edge in attributes for item in edge.items())
     numeric = dict.fromkeys(str(key) for key, value in items if is_number(value))
-    unread = [Column(name, numbers=True) for name in numeric]
+    unread = [ArrowColumn(name, numbers=True) for name in numeric]
     note_unread_columns(type_name(graph), unread, None, remedy="weight=", noun="edge attribute")
     return None
 

@@ -90,18 +90,18 @@ class GraphSizes:
         """Return the share of each partition's vertices with a mirror in each other partition, if known."""
         return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
 
-    def rows(self, owned: NDArray[np.float64]) -> _Rows:
+    def rows(self, owned: NDArray[np.float64]) -> _RowCounts:
         """Return the rows of one direction for a partition with these vertices of each degree."""
         each = self.degrees.degree
         there = owned * each > 0
-        return _Rows(
+        return _RowCounts(
             np.append(0, np.cumsum(owned[there])),
             np.append(0, np.cumsum((owned * each)[there])),
             float(owned[there & (each >= MIN_PREFIXED_ROW * self.directions)].sum()),
         )
 
 
-class _Rows(NamedTuple):
+class _RowCounts(NamedTuple):
     """Rows and edges of all directions before each degree, from the highest degree on."""
 
     rows: NDArray[np.float64]

@@ -44,7 +44,7 @@ from evener.programs.steps import (
     upload_owned,
     write_owned,
 )
-from evener.programs.supersteps import Run
+from evener.programs.supersteps import ProgramRun
 from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
@@ -221,7 +221,7 @@ def gimv(
         read_operator("until", until if callable(until) else _unchanged, VALUE_PARAMETERS),
     )
     stop = operators.until.python.__name__ if callable(until) else until
-    run_values: Callable[..., Run] = run_fields if isinstance(v0, Mapping) else _run_numbers
+    run_values: Callable[..., ProgramRun] = run_fields if isinstance(v0, Mapping) else _run_numbers
     placement = parse_placement(_SPEC, on, policy, alpha, gpu_memory)
     run = run_values(
         given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, engine=engine,
@@ -243,7 +243,7 @@ def _run_numbers(
     checkpoint: Checkpoint | None,
     progress: Callable[[Progress], None] | None,
     placement: Placement,
-) -> Run:
+) -> ProgramRun:
     """Return a run whose values are numbers. The arguments are those of `run_fields`.
 
     This is a collective operation; all ranks must call it.
@@ -293,7 +293,7 @@ def _iterate(
     checkpoints: Checkpoints,
     *,
     per_edge: bool,
-) -> Run:
+) -> ProgramRun:
     """Run iterations until the condition is met."""
     check = ValueCheck(
         "gimv", pg, engine, condition, first=[first], identity=identity, operators=operators,
@@ -347,7 +347,7 @@ def _iterate(
     check.finish(fields)
     converged = converged or (condition.fixed and ready == graph.n)
     edges = graph.m * iteration
-    return Run(pg, engine, fields, iteration, converged, edges, condition, total, passes=iteration)
+    return ProgramRun(pg, engine, fields, iteration, converged, edges, condition, total, passes=iteration)
 
 
 def _unchanged(old: Any, new: Any) -> Any:

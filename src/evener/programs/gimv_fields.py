@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.operators import Operator
-    from evener.programs.supersteps import Run
+    from evener.programs.supersteps import ProgramRun
     from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["run_fields"]
@@ -64,7 +64,7 @@ def run_fields(
     checkpoint: Checkpoint | None,
     placement: Placement,
     progress: Callable[[Progress], None] | None,
-) -> Run:
+) -> ProgramRun:
     """Return a run of GIM-V, with the fields of the values.
 
     This is a collective operation; all ranks must call it. `source` is the graph without its placement. Other

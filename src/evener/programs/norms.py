@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evener.engine.array import PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.supersteps import Run
+    from evener.programs.supersteps import ProgramRun
 
 __all__ = ["equal_length", "equal_sum", "factors_used", "unit_length", "unit_sum", "vanishes"]
 
@@ -61,7 +61,7 @@ def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  #
     return used
 
 
-def vanishes(run: Run, name: str, *, weighted: bool) -> bool:
+def vanishes(run: ProgramRun, name: str, *, weighted: bool) -> bool:
     """Return whether the matrix of a power iteration is zero: no edge, or no weight above 0.
 
     An ArgumentError is raised if all values are 0, and the matrix is not zero.

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from evener.programs.mapreduce.stages import Stages
     from evener.programs.payload import Payload
     from evener.programs.value_check import ValueCheck
-    from evener.programs.vertex_kernels_cpu import Shape
+    from evener.programs.vertex_kernels_cpu import KernelShape
 
-__all__ = ["Run", "Supersteps"]
+__all__ = ["ProgramRun", "Supersteps"]
 
 kernels = KernelFile(__package__, "schedule")
 
@@ -59,7 +59,7 @@ _ACTIVE = "active vertices"
 _DENSE_SHARE = 0.5
 
 
-class Run(NamedTuple):
+class ProgramRun(NamedTuple):
     """A finished run of a program or of GIM-V: its fields, and facts about it."""
 
     pg: PartitionedGraph
@@ -91,7 +91,7 @@ class Supersteps:
         engine: Engine,
         pg: PartitionedGraph,
         kernel: Kernel,
-        shape: Shape,
+        shape: KernelShape,
         *,
         first: dict[str, NDArray[Any]],
         identity: Any,
@@ -151,7 +151,7 @@ class Supersteps:
         check: ValueCheck,
         name: str,
         checkpoints: Checkpoints,
-    ) -> Run:
+    ) -> ProgramRun:
         """Run supersteps until the condition is met, or no vertex is active.
 
         This is a collective operation; all ranks must call it.
@@ -198,7 +198,9 @@ class Supersteps:
             converged = condition.is_met(count == 0, change, total) or (count == 0 and not self.all_work)
         check.finish(self.fields)
         done = converged or (condition.fixed and count == 0)
-        return Run(self.pg, engine, self.fields, iteration, done, edges, condition, total, passes=iteration)
+        return ProgramRun(
+            self.pg, engine, self.fields, iteration, done, edges, condition, total, passes=iteration
+        )
 
     def all_hear(self) -> bool:
         """Return whether each vertex has messages in all supersteps.

@@ -17,7 +17,7 @@ from evener.programs.compilation import (
     user_kernel,
 )
 from evener.programs.payload import Payload, check_combined
-from evener.programs.vertex_kernels_cpu import Shape, make_step
+from evener.programs.vertex_kernels_cpu import KernelShape, make_step
 from evener.programs.vertex_kernels_gpu import GpuStep, linked_functions
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS, TupleStep, tuple_functions
 
@@ -76,7 +76,7 @@ def check_fields(
         function.check_number(own, wide, expected, f"the integer field {name!r}")
 
 
-def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
+def step_kernel(functions: ProgramFunctions, shape: KernelShape) -> Kernel:
     """Return the kernel of a superstep; its code is compiled, or loaded, at its first call.
 
     Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first two are
@@ -102,7 +102,7 @@ def step_kernel(functions: ProgramFunctions, shape: Shape) -> Kernel:
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
 
 
-def gpu_step(functions: ProgramFunctions, shape: Shape) -> GpuStep | TupleStep:
+def gpu_step(functions: ProgramFunctions, shape: KernelShape) -> GpuStep | TupleStep:
     """Return the function of a GPU that runs a superstep, with the numbers of functions as constants."""
     key = digest(source_key(gpu_step, linked_functions, tuple_functions), str(shape), functions.meaning)
     pairs = zip(functions.operators, _PARAMETERS, strict=True)

@@ -22,12 +22,12 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
 
-__all__ = ["Shape", "make_step"]
+__all__ = ["KernelShape", "make_step"]
 
 _ONE = np.uint64(1)
 
 
-class Shape(NamedTuple):
+class KernelShape(NamedTuple):
     """Properties of a program that decide which code its kernel has."""
 
     message: Payload  # the numbers of a message
@@ -38,7 +38,9 @@ class Shape(NamedTuple):
     only_out: bool  # all messages travel along out-edges
 
 
-def make_step(send: Any, combine: Any, apply: Any, aggregate: Any, *, state: Payload, shape: Shape) -> Any:
+def make_step(
+    send: Any, combine: Any, apply: Any, aggregate: Any, *, state: Payload, shape: KernelShape
+) -> Any:
     """Return the kernel `step`, with the functions compiled into it; `combine` may be None."""
     load, store, distance = state.load, state.store, state.distance
     one = np.float64(1) if shape.real_weights else np.int64(1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evener.programs.operators import Operator
     from evener.programs.payload import Payload
     from evener.programs.program_functions import Fields, ProgramFunctions
-    from evener.programs.vertex_kernels_cpu import Shape
+    from evener.programs.vertex_kernels_cpu import KernelShape
 
 __all__ = [
     "APPLY",
@@ -101,7 +101,7 @@ class Step:
     files: tuple[LinkedFile, ...]
     _apply: Kernel
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: KernelShape) -> None:
         self._shape = shape
 
     def __call__(
@@ -142,7 +142,7 @@ class GpuStep(Step):
     messages are combined, it also has the kernels that combine them in column blocks.
     """
 
-    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
+    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: KernelShape) -> None:
         super().__init__(shape)
         self._combines = any(one.name.startswith("combine_all") for one in functions)
         gather, apply = (
@@ -237,7 +237,7 @@ def linked(
 
 
 def linked_functions(
-    program: ProgramFunctions, adapted: Sequence[Any], shape: Shape
+    program: ProgramFunctions, adapted: Sequence[Any], shape: KernelShape
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh, combine_all.cuh.
 

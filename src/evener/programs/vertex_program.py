@@ -22,7 +22,7 @@ from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.results.result import Result
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.spec.arguments import graph_of, opened, parse_placement
-from evener.spec.recording import finish_run
+from evener.spec.recording import conclude
 from evener.system.agreement import collective
 from evener.system.caller import warn_caller
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
-    from evener.programs.supersteps import Run
+    from evener.programs.supersteps import ProgramRun
 
 __all__ = [
     "VertexProgram",
@@ -226,7 +226,7 @@ def run_program(
     placement: Placement | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Checkpoint | None = None,
-) -> Run:
+) -> ProgramRun:
     """Run a program, or the program that a function returns for the graph, under the name of a spec.
 
     This is a collective operation; all ranks must call it. Other arguments and errors are those of
@@ -256,14 +256,14 @@ def run_program(
     )  # fmt: skip
 
 
-def columns_of(run: Run) -> tuple[list[Column], dict[str, Callable[[], NDArray[Any]]]]:
+def columns_of(run: ProgramRun) -> tuple[list[Column], dict[str, Callable[[], NDArray[Any]]]]:
     """Return the columns and the arrays of a result that has the fields of a run."""
     columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
     return columns, {name: partial(run.pg.gather, array) for name, array in run.fields.items()}
 
 
 def result_of(
-    run: Run,
+    run: ProgramRun,
     name: str,
     columns: Sequence[Column],
     arrays: Mapping[str, Callable[[], NDArray[Any]]],
@@ -289,7 +289,7 @@ def result_of(
             f"{run.condition.remedy}"
         )
         warn_caller(msg, ConvergenceWarning)
-    return finish_run(result, run.plan)
+    return conclude(result, run.plan)
 
 
 def _first_fields(program: VertexProgram, graph: Graph) -> dict[str, NDArray[Any]]:

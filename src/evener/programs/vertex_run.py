@@ -15,7 +15,7 @@ from evener.programs.steps import is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
 from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_compilation import step_kernel
-from evener.programs.vertex_kernels_cpu import Shape
+from evener.programs.vertex_kernels_cpu import KernelShape
 from evener.programs.vertex_tuples_gpu import MAX_NUMBERS
 from evener.spec.algorithm import StateBytes
 from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
     from evener.programs.program_functions import ProgramFunctions
-    from evener.programs.supersteps import Run
+    from evener.programs.supersteps import ProgramRun
     from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["run_functions", "weights_are_real"]
@@ -55,7 +55,7 @@ def run_functions(
     placement: Placement,
     progress: Callable[[Progress], None] | None,
     checkpoint: Checkpoint | None,
-) -> Run:
+) -> ProgramRun:
     """Place a graph and run checked functions on it.
 
     This is a collective operation; all ranks must call it.
@@ -65,7 +65,7 @@ def run_functions(
     `Supersteps` and `vertex_program`.
     """
     source = graph_of(graph, spec.name)
-    shape = Shape(
+    shape = KernelShape(
         message=message,
         real_weights=weights_are_real(source),
         per_edge=source.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
@@ -110,7 +110,7 @@ def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
 def _columns(
     pg: PartitionedGraph,
     functions: ProgramFunctions,
-    shape: Shape,
+    shape: KernelShape,
     identity: Any,
     along: tuple[str, ...],
 ) -> tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from evener.kernels.kernel import LinkedFunction
     from evener.programs.program_functions import ProgramFunctions
-    from evener.programs.vertex_kernels_cpu import Shape
+    from evener.programs.vertex_kernels_cpu import KernelShape
     from evener.programs.vertex_kernels_gpu import GpuArrays
 
 __all__ = ["MAX_NUMBERS", "TUPLES", "TupleStep", "tuple_functions"]
@@ -37,7 +37,7 @@ _TUPLE = ("float64*", "int64*")
 class TupleStep(Step):
     """A step whose messages are tuples of numbers."""
 
-    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: Shape) -> None:
+    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: KernelShape) -> None:
         super().__init__(shape)
         self.files = (LinkedFile(TUPLES, key, functions),)
         self._combine, self._apply = (
@@ -59,7 +59,7 @@ class TupleStep(Step):
 
 
 def tuple_functions(
-    program: ProgramFunctions, adapted: Sequence[Any], shape: Shape
+    program: ProgramFunctions, adapted: Sequence[Any], shape: KernelShape
 ) -> tuple[LinkedFunction, ...]:
     """Return the functions of a program for ``vertex_tuples.cu``.
 

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
     Direction = Literal["out", "in"]
 
-__all__ = ["NO_WEIGHTS", "AnswerInParts", "AnswerParts", "Rows", "parts_of"]
+__all__ = ["NO_WEIGHTS", "AnswerInParts", "AnswerParts", "EdgeRows", "parts_of"]
 
 # Weights of a graph without weights, for kernels: each edge has weight 1.
 NO_WEIGHTS = read_only(np.empty(0, np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class EdgeRows:
     """Edges of one direction as CSR in local numbers.
 
     Attributes
@@ -118,7 +118,7 @@ class AnswerParts:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.graph: Graph = answer.graph
-        self._rows: dict[Direction, list[Rows]] = {}
+        self._rows: dict[Direction, list[EdgeRows]] = {}
         self.world: World = SingleProcess()
         self.block = range(self.graph.n)
 
@@ -152,7 +152,7 @@ class AnswerParts:
 
     # ---- edges ----------------------------------------------------------------------------------
 
-    def rows(self, direction: Direction | None = None) -> list[Rows]:
+    def rows(self, direction: Direction | None = None) -> list[EdgeRows]:
         """Return the edges in parts. Without a direction, it is that of in-edges if they are in memory."""
         if direction is None:
             direction = "out" if self.graph.stored_directions == ("out",) else "in"
@@ -160,10 +160,10 @@ class AnswerParts:
             self._rows[direction] = self._read_rows(direction)
         return self._rows[direction]
 
-    def _read_rows(self, direction: Direction) -> list[Rows]:
+    def _read_rows(self, direction: Direction) -> list[EdgeRows]:
         own = self.graph.reverse if direction == "in" else self.graph
         weights = NO_WEIGHTS if own.weights is None else own.weights
-        return [Rows(direction, self.block, own.offsets, own.targets, weights)]
+        return [EdgeRows(direction, self.block, own.offsets, own.targets, weights)]
 
     def fetch(self, *blocks: NDArray[Any]) -> list[list[NDArray[Any]]]:
         """Return the values of the local vertices of each part, given those of this block."""
@@ -269,13 +269,13 @@ class AnswerInParts(AnswerParts):
         """Return the id of a vertex."""
         return self._distributed.ids_of(np.array([number]))[0]
 
-    def _read_rows(self, direction: Direction) -> list[Rows]:
+    def _read_rows(self, direction: Direction) -> list[EdgeRows]:
         found = []
         for (element, partition), vertices in zip(self._partitions, self._vertices, strict=True):
             own = partition.in_ if direction == "in" else partition.out
             weights = NO_WEIGHTS if own.weights is None else edges_on_host(own.weights, element)
             arrays = element.download(own.offsets), edges_on_host(own.targets, element), weights
-            found.append(Rows(direction, vertices, *map(read_only, arrays)))
+            found.append(EdgeRows(direction, vertices, *map(read_only, arrays)))
         return found
 
     def fetch(self, *blocks: NDArray[Any]) -> list[list[NDArray[Any]]]:

@@ -24,7 +24,7 @@ from evener.spec.verification import fail, first_true
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.spec.answer_parts import AnswerParts, Rows
+    from evener.spec.answer_parts import AnswerParts, EdgeRows
     from evener.spec.goal import Goal
 
 __all__ = ["SearchTree"]
@@ -184,7 +184,7 @@ class SearchTree:
         fail(parts.answer, rule, detail)
 
 
-def _lightest(rows: Rows, weights: NDArray[Any], row: int, end: int) -> Any:
+def _lightest(rows: EdgeRows, weights: NDArray[Any], row: int, end: int) -> Any:
     """Return the smallest weight of the edges of a row to a vertex; None without such an edge."""
     joining = rows.targets[rows.row(row)] == end
     if not joining.any():
@@ -193,7 +193,7 @@ def _lightest(rows: Rows, weights: NDArray[Any], row: int, end: int) -> Any:
 
 
 def _shorter_path(
-    rows: Rows, weights: NDArray[Any], v: int, distance: NDArray[Any], limit: Any, tolerance: Any
+    rows: EdgeRows, weights: NDArray[Any], v: int, distance: NDArray[Any], limit: Any, tolerance: Any
 ) -> tuple[int, int, Any, bool]:
     """Return an edge of a row that gives a shorter distance, this distance, and whether it is infinite."""
     heads = rows.targets[rows.row(v)]

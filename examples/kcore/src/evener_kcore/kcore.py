@@ -71,15 +71,4 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
             engine.push(lost, "add")
         level += 1
 
-    result = ev.Result(
-        SPEC.name,
-        placed.graph,
-        {"core": lambda: placed.gather(core.parts)},
-        columns=SPEC.columns,
-        parameters={},
-        timeline=engine.timeline,
-        seconds=engine.finish(),
-        edges=placed.graph.m,
-        partitioned=placed,
-    )
-    return finish_run(result, plan)
+    return finish_run(engine, SPEC, {"core": core}, plan=plan)

@@ -23,14 +23,13 @@ import numpy as np
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
-from evener.algorithms.betweenness.search import Pace, SearchState
+from evener.algorithms.betweenness.search import BetweennessState, Pace
 from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
-from evener.results.result import Result
 from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
 
 __all__ = ["betweenness", "sources_of"]
 
@@ -143,31 +143,28 @@ def betweenness(
     with open_checkpoints(engine, pg, checkpoint, "betweenness", {"sources": chosen}) as checkpoints:
         centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
-    result = Result(
-        "betweenness",
-        pg.graph,
+    parameters = {
+        "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
+        "k": k,
+        "seed": seed,
+        "normalized": normalized,
+    }
+    return finish_run(
+        engine,
+        SPEC,
         {"centrality": lambda: pg.gather(centrality) * factor},
-        columns=SPEC.columns,
-        parameters={
-            "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
-            "k": k,
-            "seed": seed,
-            "normalized": normalized,
-        },
-        timeline=engine.timeline,
-        seconds=engine.finish(),
+        plan=plan,
+        parameters=parameters,
         edges=edges if pg.graph.directed else edges // 2,
-        partitioned=pg,
         passes=len(chosen),
     )
-    return finish_run(result, plan)
 
 
 @translate_errors("computing betweenness")
 def _accumulate(
     engine: Engine, checkpoints: Checkpoints, pg: PartitionedGraph, chosen: NDArray[np.int64]
 ) -> tuple[PartitionedArray, int]:
-    state, done, edges = SearchState(engine, pg.graph.n, NARROW_LEVELS), 0, 0
+    state, done, edges = BetweennessState(engine, pg.graph.n, NARROW_LEVELS), 0, 0
     pace, on_group = Pace(engine, len(chosen)), None
     if engine.group is not None:
         on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
@@ -188,7 +185,7 @@ def _accumulate(
 
 
 def _count_paths(
-    engine: Engine, state: SearchState, pg: PartitionedGraph, source: int, pace: Pace
+    engine: Engine, state: BetweennessState, pg: PartitionedGraph, source: int, pace: Pace
 ) -> NDArray[np.float64]:
     """Count the paths, level by level.
 
@@ -264,7 +261,9 @@ def _count_paths(
     return np.concatenate(levels)
 
 
-def _add_dependencies(engine: Engine, state: SearchState, levels: NDArray[np.float64], pace: Pace) -> None:
+def _add_dependencies(
+    engine: Engine, state: BetweennessState, levels: NDArray[np.float64], pace: Pace
+) -> None:
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
     value, arriving, visited, order, bounds = (

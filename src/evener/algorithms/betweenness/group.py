@@ -13,7 +13,7 @@ from evener.errors import ArgumentError
 from evener.kernels.kernel import KernelFile
 
 if TYPE_CHECKING:
-    from evener.algorithms.betweenness.search import Pace, SearchState
+    from evener.algorithms.betweenness.search import BetweennessState, Pace
     from evener.engine.engine import Engine, PartitionedArray
     from evener.engine.group import ElementGroup
     from evener.graph.graph import Graph
@@ -45,7 +45,7 @@ class GroupSearch:
     """
 
     def __init__(
-        self, engine: Engine, group: ElementGroup, graph: Graph, state: SearchState, *, push_cost: float
+        self, engine: Engine, group: ElementGroup, graph: Graph, state: BetweennessState, *, push_cost: float
     ) -> None:
         self._engine = engine
         self._graph = graph

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evener.engine.engine import Engine, PartitionedArray
 
-__all__ = ["Pace", "SearchState"]
+__all__ = ["BetweennessState", "Pace"]
 
 # Largest number of sources for which the timeline has a superstep per level, and of supersteps beyond.
 SOURCES_BY_LEVEL = 16
 RUNS_OF_SOURCES = 1000
 
 
-class SearchState:
+class BetweennessState:
     """The arrays of a run, allocated once for all sources.
 
     Parameters

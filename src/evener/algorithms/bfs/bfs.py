@@ -28,7 +28,6 @@ from evener.engine.engine import Engine, PartitionedArray
 from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
-from evener.results.result import Result
 from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.spec.recording import finish_run
@@ -45,6 +44,9 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.planning.plan import Plan
+    from evener.results.result import Result
+    from evener.spec.algorithm import AlgorithmSpec
 
 __all__ = ["bfs", "run_bfs"]
 
@@ -130,20 +132,20 @@ def bfs(
     pg, plan = ensure_placed(given, SPEC, placement, required_directions="out")
 
     def search(goal: Goal) -> Result:
-        return finish_run(run_bfs(pg, goal, "bfs", goal.parameters, progress, checkpoint), plan)
+        return run_bfs(pg, plan, SPEC, goal, goal.parameters, progress, checkpoint)
 
     return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
 
 
 def run_bfs(
     pg: PartitionedGraph,
+    plan: Plan | None,
+    spec: AlgorithmSpec,
     goal: Goal,
-    algorithm: str,
     parameters: Mapping[str, Any],
     progress: Callable[[Progress], None] | None,
     checkpoint: Checkpoint | None,
     *,
-    host_state: tuple[float, float] = SPEC.host_state,
     as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
 ) -> Result:
     """Return a search, for an algorithm whose distances are numbers of edges.
@@ -151,38 +153,31 @@ def run_bfs(
     Parameters
     ----------
     pg : PartitionedGraph
+    plan : Plan or None
+        The plan of the placement.
+    spec : AlgorithmSpec
+        The algorithm.
     goal : Goal
-    algorithm : str
     parameters : mapping
         Parameters of the result.
     progress : callable or None
     checkpoint : Checkpoint or None
-    host_state : (float, float)
-        Bytes per owned vertex and per mirror, as in `Engine`.
     as_distance : callable
         Converts distances in edges, int32 of shape (n,), to distances of the algorithm.
     """
     undirected = not pg.graph.directed
-    engine = Engine(pg, algorithm, progress=progress, from_both_ends=undirected, host_state=host_state)
+    engine = Engine(pg, spec.name, progress=progress, from_both_ends=undirected, host_state=spec.host_state)
     bottom_up = undirected or pg.directions == "both"
-    with open_checkpoints(engine, pg, checkpoint, algorithm, parameters) as checkpoints:
+    with open_checkpoints(engine, pg, checkpoint, spec.name, parameters) as checkpoints:
         distance, parent = _search(engine, checkpoints, pg.graph, goal, bottom_up=bottom_up)
-    seconds = engine.finish()
+    engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
-    return Result(
-        algorithm,
-        pg.graph,
-        {
-            "distance": lambda: as_distance(pg.gather(distance)),
-            "parent": lambda: pg.gather_numbers(parent),
-        },
-        columns=SPEC.columns,
-        parameters=parameters,
-        timeline=engine.timeline,
-        seconds=seconds,
-        edges=edges if pg.graph.directed else edges // 2,
-        partitioned=pg,
-    )
+    arrays = {
+        "distance": lambda: as_distance(pg.gather(distance)),
+        "parent": lambda: pg.gather_numbers(parent),
+    }
+    edges = edges if pg.graph.directed else edges // 2
+    return finish_run(engine, spec, arrays, plan=plan, parameters=parameters, edges=edges)
 
 
 def _search(

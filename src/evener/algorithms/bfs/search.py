@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.algorithms.bfs.direction import TUNING, should_go_bottom_up, should_stay_bottom_up
-from evener.engine.checkpoints.state import Bounded, Queue, VertexNumbers, restore
+from evener.engine.checkpoints.state import Bounded, VertexNumbers, VertexQueue, restore
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 
@@ -83,7 +83,7 @@ class Search:
         arrays: dict[str, StateArray] = {
             "distance": Bounded(self.distance, -1, self.graph.n - 1),
             "parent": VertexNumbers(self.parent),
-            "queue": Queue(self.queue, self.length),
+            "queue": VertexQueue(self.queue, self.length),
         }
         self.level, self.frontier_vertices, self.unexplored, self._explored = checkpoints.step(
             arrays, self.level, self.frontier_vertices, self.unexplored, self._explored

@@ -29,7 +29,6 @@ from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import column_blocks_of
-from evener.results.result import Result
 from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement, unsigned
 from evener.spec.recording import finish_run
 from evener.spec.strength import placed_strength
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
 
 __all__ = ["pagerank", "rank_dtype", "tolerance_of"]
 
@@ -197,17 +197,14 @@ def pagerank(
             dtype=dtype,
         )
     converged = (change < tolerance or n == 0) if tolerance else None
-    result = Result(
-        "pagerank",
-        pg.graph,
-        {"rank": lambda: pg.gather(rank)},
-        columns=SPEC.columns,
+    result = finish_run(
+        engine,
+        SPEC,
+        {"rank": rank},
+        plan=plan,
         parameters=parameters,
         outcome={"iterations": iterations, "converged": converged},
-        timeline=engine.timeline,
-        seconds=engine.finish(),
         edges=pg.graph.m * iterations,
-        partitioned=pg,
         passes=iterations,
     )
     if converged is False:
@@ -218,7 +215,7 @@ def pagerank(
             f"{tolerance:.2g}, found {change:.2g}; {remedy} or tol="
         )
         warn_caller(msg, ConvergenceWarning)
-    return finish_run(result, plan)
+    return result
 
 
 def _iterate(

@@ -42,7 +42,6 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
-from evener.results.result import Result
 from evener.spec.arguments import (
     check_weights,
     ensure_placed,
@@ -66,6 +65,8 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.planning.plan import Plan
+    from evener.results.result import Result
 
 __all__ = ["sssp"]
 
@@ -190,25 +191,17 @@ def sssp(
         parameters = {**goal.parameters, "delta": delta}
         if dtype is not None:
             fits = dtype.kind in "iu" and bool(heaviest < FAR)
-            result = _run_sssp(pg, goal, parameters, progress, checkpoint, integers=fits)
-        else:
-            result = run_bfs(
-                pg,
-                goal,
-                "sssp",
-                parameters,
-                progress,
-                checkpoint,
-                host_state=SPEC.host_state,
-                as_distance=_unreached_infinite,
-            )
-        return finish_run(result, plan)
+            return _run_sssp(pg, plan, goal, parameters, progress, checkpoint, integers=fits)
+        return run_bfs(
+            pg, plan, SPEC, goal, parameters, progress, checkpoint, as_distance=_unreached_infinite
+        )
 
     return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
 
 
 def _run_sssp(
     pg: PartitionedGraph,
+    plan: Plan | None,
     goal: Goal,
     parameters: dict[str, Any],
     progress: Callable[[Progress], None] | None,
@@ -231,20 +224,12 @@ def _run_sssp(
             tree = search(infinity)
             check_range(pg, tree.distance, limit=goal.limit(engine, tree.distance, math.inf))
     distance, parent = tree.distance, tree.parent
-    return Result(
-        "sssp",
-        pg.graph,
-        {
-            "distance": lambda: _as_float(pg.gather(distance)),
-            "parent": lambda: pg.gather_vertices(parent),
-        },
-        columns=SPEC.columns,
-        parameters=parameters,
-        timeline=engine.timeline,
-        seconds=engine.finish(),
-        edges=tree.edges if pg.graph.directed else tree.edges // 2,
-        partitioned=pg,
-    )
+    arrays = {
+        "distance": lambda: _as_float(pg.gather(distance)),
+        "parent": lambda: pg.gather_vertices(parent),
+    }
+    edges = tree.edges if pg.graph.directed else tree.edges // 2
+    return finish_run(engine, SPEC, arrays, plan=plan, parameters=parameters, edges=edges)
 
 
 def _search(

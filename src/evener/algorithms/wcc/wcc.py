@@ -30,7 +30,6 @@ from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import VertexNumbers
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
-from evener.results.result import Result
 from evener.spec.arguments import ensure_placed, opened, parse_placement
 from evener.spec.recording import finish_run
 from evener.system.agreement import collective
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
 
 __all__ = ["wcc"]
 
@@ -104,22 +104,11 @@ def wcc(
     engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
     with open_checkpoints(engine, pg, checkpoint, "wcc", {}) as checkpoints:
         label = _label(engine, checkpoints, pg.graph)
-    seconds = engine.finish()
+    engine.finish()
     # The label of a root is its own number.
     components = int(engine.compute(kernels.count_roots, engine.owned, engine.vertices, label))
-    result = Result(
-        "wcc",
-        pg.graph,
-        {"component": lambda: pg.gather_numbers(label)},
-        columns=SPEC.columns,
-        parameters={},
-        outcome={"components": components},
-        timeline=engine.timeline,
-        seconds=seconds,
-        edges=pg.graph.m,
-        partitioned=pg,
-    )
-    return finish_run(result, plan)
+    arrays = {"component": lambda: pg.gather_numbers(label)}
+    return finish_run(engine, SPEC, arrays, plan=plan, outcome={"components": components})
 
 
 def _label(engine: Engine, checkpoints: Checkpoints, graph: Graph) -> PartitionedArray:

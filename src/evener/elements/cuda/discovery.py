@@ -16,7 +16,7 @@ from evener.errors import first_clause
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Gpu", "Versions", "all_gpus", "driver_present", "gpus", "missing", "versions"]
+__all__ = ["GpuDescription", "Versions", "all_gpus", "driver_present", "gpus", "missing", "versions"]
 
 # NVIDIA's driver creates both. A container may have only the second.
 _DRIVER = (Path("/proc/driver/nvidia"), Path("/dev/nvidiactl"))
@@ -69,7 +69,7 @@ def gpus() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class GpuDescription:
     """One GPU. Facts that the driver does not report are None.
 
     Attributes
@@ -122,7 +122,7 @@ class Versions(NamedTuple):
     cupy: str
 
 
-def all_gpus() -> list[Gpu]:
+def all_gpus() -> list[GpuDescription]:
     """Return the facts of each GPU.
 
     Querying free memory starts the GPU. Starting is slow.
@@ -149,7 +149,7 @@ def versions() -> Versions | None:
         )
 
 
-def _gpu(index: int, nvml: Any) -> Gpu:
+def _gpu(index: int, nvml: Any) -> GpuDescription:
     from cupy.cuda import Device, runtime
 
     facts: dict[str, Any] = {"element": f"cuda:{index}"}
@@ -168,7 +168,7 @@ def _gpu(index: int, nvml: Any) -> Gpu:
         facts["problem"] = first_clause(error)
     handle = _query(nvml, "nvmlDeviceGetHandleByPciBusId", _query(runtime, "deviceGetPCIBusId", index))
     milliwatts = _query(nvml, "nvmlDeviceGetPowerManagementLimit", handle)
-    return Gpu(**facts, power_limit_watts=None if milliwatts is None else milliwatts / 1e3)
+    return GpuDescription(**facts, power_limit_watts=None if milliwatts is None else milliwatts / 1e3)
 
 
 @contextlib.contextmanager

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Bounded",
     "LocalNumbers",
-    "Queue",
     "StateArray",
     "VertexNumbers",
+    "VertexQueue",
     "dtype_of",
     "require_valid",
     "restore",
@@ -51,7 +51,7 @@ class LocalNumbers(NamedTuple):
     array: PartitionedArray
 
 
-class Queue(NamedTuple):
+class VertexQueue(NamedTuple):
     """The first ``length[0]`` values of an array: local numbers of different owned vertices, in order."""
 
     array: PartitionedArray
@@ -60,12 +60,12 @@ class Queue(NamedTuple):
 
 if TYPE_CHECKING:
     # An array or a bitmap of the engine, of which the values of owned vertices are kept.
-    StateArray = PartitionedArray | Bounded | VertexNumbers | LocalNumbers | Queue
+    StateArray = PartitionedArray | Bounded | VertexNumbers | LocalNumbers | VertexQueue
 
 
 def dtype_of(array: StateArray) -> np.dtype[Any]:
     """Return the type of the values that `values_of` returns."""
-    if isinstance(array, LocalNumbers | Queue):
+    if isinstance(array, LocalNumbers | VertexQueue):
         return np.dtype(np.uint32)
     if isinstance(array, Bounded | VertexNumbers):
         return array.array.dtype
@@ -84,7 +84,7 @@ def require_valid(array: StateArray, values: NDArray[Any], n: int, *, name: str,
         lowest, highest = array.lowest, array.highest
         valid = (values >= lowest) & (values <= highest)
         expected = f"numbers from {lowest} to {highest}"
-    elif isinstance(array, VertexNumbers | LocalNumbers | Queue):
+    elif isinstance(array, VertexNumbers | LocalNumbers | VertexQueue):
         valid, expected = (values < n) | (values == NO_VERTEX), f"vertex numbers below {n}"
     elif array.bits:
         valid, expected = values.view(np.uint8) <= 1, "bytes 0 or 1"
@@ -104,7 +104,7 @@ def values_of(engine: Engine, array: StateArray) -> list[NDArray[Any]]:
         numbers = engine.download(array.array.first(engine.owned.parts))
         pairs = zip(numbers, engine.download(engine.vertices), strict=True)
         return [_global_numbers(own, vertices) for own, vertices in pairs]
-    if isinstance(array, Queue):
+    if isinstance(array, VertexQueue):
         lengths = [int(own[0]) for own in engine.download(array.length)]
         queues = engine.download(array.array.first(lengths))
         return [_positions(own, owned) for own, owned in zip(queues, engine.owned, strict=True)]
@@ -121,7 +121,7 @@ def restore(engine: Engine, array: StateArray, values: Sequence[NDArray[Any]]) -
     if isinstance(array, LocalNumbers):
         pairs = zip(values, engine.download(engine.vertices), strict=True)
         engine.write(array.array, [_local_numbers(own, vertices) for own, vertices in pairs])
-    elif isinstance(array, Queue):
+    elif isinstance(array, VertexQueue):
         queues = [_in_order(own) for own in values]
         engine.write(array.array, queues)
         engine.write(array.length, [np.array([len(own)], np.uint64) for own in queues])

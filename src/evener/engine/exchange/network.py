@@ -19,7 +19,7 @@ from evener.errors import ArgumentError, DeviceError, MpiError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evener.elements.protocols import Element, Gpu
+    from evener.elements.protocols import Element, GpuElement
     from evener.engine.exchange.remote import Carrier, FarEnd
     from evener.engine.exchange.transport import Receiver, Sender
     from evener.system.world import World
@@ -65,11 +65,11 @@ class RankTransport(Protocol):
     name: str
     preference: int
 
-    def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
+    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
         """Return the pairs of elements, sender first, that the transport joins and whose receiver is here."""
         ...
 
-    def start(self, elements: dict[int, Gpu]) -> None:
+    def start(self, elements: dict[int, GpuElement]) -> None:
         """Prepare for links, once some pair uses the transport."""
         ...
 
@@ -103,7 +103,7 @@ class Network:
         self.world = world
         own = [number for number, place in enumerate(places) if place.rank == world.rank]
         gpus = {
-            number: cast("Gpu", element)
+            number: cast("GpuElement", element)
             for number, element in zip(own, elements, strict=True)
             if places[number].bus_id
         }
@@ -149,14 +149,14 @@ class Network:
         carrier = self._carrier(far.here, far.there, carriers)
         if carrier is None:
             return HostSender(far, element)
-        return DeviceSender(far, cast("Gpu", element), carrier)
+        return DeviceSender(far, cast("GpuElement", element), carrier)
 
     def receiver(self, far: FarEnd, element: Element, carriers: dict[str, Carrier]) -> Receiver:
         """Return the receiving end of a link from another rank; the parameters are those of `sender`."""
         carrier = self._carrier(far.there, far.here, carriers)
         if carrier is None:
             return HostReceiver(far, element)
-        return DeviceReceiver(far, cast("Gpu", element), carrier)
+        return DeviceReceiver(far, cast("GpuElement", element), carrier)
 
     def _carrier(self, sender: int, receiver: int, carriers: dict[str, Carrier]) -> Carrier | None:
         transport = self._chosen.get((sender, receiver))

@@ -16,7 +16,7 @@ from evener.engine.exchange.transport import Receiver, Sender
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.elements.protocols import Gpu
+    from evener.elements.protocols import GpuElement
     from evener.engine.exchange.packet import Arrays
     from evener.system.world import World
 
@@ -91,7 +91,7 @@ class DeviceSender(Sender):
         The handles for `World.wait` of the messages sent since the last call of `take_posted`.
     """
 
-    def __init__(self, far: FarEnd, element: Gpu, carrier: Carrier) -> None:
+    def __init__(self, far: FarEnd, element: GpuElement, carrier: Carrier) -> None:
         self.far = far
         self.element = element
         self._carrier = carrier
@@ -123,7 +123,7 @@ class _Expected(NamedTuple):
 class DeviceReceiver(Receiver):
     """The receiving end of a link from a GPU of another rank; the parameters are those of `DeviceSender`."""
 
-    def __init__(self, far: FarEnd, element: Gpu, carrier: Carrier) -> None:
+    def __init__(self, far: FarEnd, element: GpuElement, carrier: Carrier) -> None:
         self.far = far
         self.element = element
         self._carrier = carrier

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrays import first_nan
 from evener.graph.arrow import (
-    Column,
+    ArrowColumn,
     columns_of_schema,
     decode_column,
     find_edge_columns,
@@ -57,7 +57,7 @@ def choose_columns(schema: Any, options: ReadOptions, path: Path) -> list[str]:
     return chosen
 
 
-def choose_places(columns: list[Column], options: ReadOptions, path: Path) -> list[int]:
+def choose_places(columns: list[ArrowColumn], options: ReadOptions, path: Path) -> list[int]:
     """Return the places of the columns for tail, head and, if present and wanted, weight.
 
     Columns that are not chosen may have equal names or none. `FormatError` says that columns are missing, and

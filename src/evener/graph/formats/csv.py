@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import FormatError
 from evener.graph.formats.columns import edges_from_table, tables
-from evener.graph.formats.csv_layout import Shape, ids_are_quoted, is_edge_list, shape_of, types_of
+from evener.graph.formats.csv_layout import CsvLayout, ids_are_quoted, is_edge_list, shape_of, types_of
 from evener.graph.formats.csv_records import (
     has_quotes,
     line_of_record,
@@ -97,7 +97,7 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     return build_graph(edges, options)
 
 
-def _table_without_merged_ids(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf]:
+def _table_without_merged_ids(source: Source, shape: CsvLayout, types: list[str]) -> tuple[Any, _LineOf]:
     """Return the table as `_table_with_exact_weights`, with strings as ids if a number has a leading zero."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -118,7 +118,7 @@ def _table_without_merged_ids(source: Source, shape: Shape, types: list[str]) ->
     return table, line_of
 
 
-def _table_with_exact_weights(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf]:
+def _table_with_exact_weights(source: Source, shape: CsvLayout, types: list[str]) -> tuple[Any, _LineOf]:
     """Return the table as `_table`, with integer weights in the first type that holds all of them."""
     if types[2:] == ["int64"]:
         for dtype in ("int64", "uint64"):
@@ -141,7 +141,7 @@ def _table_with_exact_weights(source: Source, shape: Shape, types: list[str]) ->
             raise error if _DECIMAL_POINT.fullmatch(other.value) else other from None
 
 
-def _table(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf]:
+def _table(source: Source, shape: CsvLayout, types: list[str]) -> tuple[Any, _LineOf]:
     """Return the table, and a function that returns the line number of a row.
 
     Arrow reads most files. It does not read blanks before a quote, and it keeps blanks around strings.
@@ -169,7 +169,7 @@ def _table(source: Source, shape: Shape, types: list[str]) -> tuple[Any, _LineOf
     return table.select(range(len(types))).rename_columns(shape.chosen), partial(_line_of, source, shape)
 
 
-def _line_of(source: Source, shape: Shape, row: int) -> int:
+def _line_of(source: Source, shape: CsvLayout, row: int) -> int:
     """Return the line number of a row of Arrow."""
     if has_quotes(source):  # they may enclose line breaks
         return line_of_record(source, shape.head, row + shape.heading)
@@ -177,7 +177,7 @@ def _line_of(source: Source, shape: Shape, row: int) -> int:
 
 
 def _read_with_arrow(
-    source: Source, shape: Shape, types: list[str], *, newlines: bool, threads: bool = True
+    source: Source, shape: CsvLayout, types: list[str], *, newlines: bool, threads: bool = True
 ) -> Any:
     import pyarrow as pa
     from pyarrow import csv
@@ -219,7 +219,7 @@ def _has_blanks(table: Any) -> bool:
     )
 
 
-def _cast(column: Any, place: int, alias: str, shape: Shape, lines: NDArray[Any], path: Path) -> Any:
+def _cast(column: Any, place: int, alias: str, shape: CsvLayout, lines: NDArray[Any], path: Path) -> Any:
     """Return a column of strings in another type."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -238,7 +238,7 @@ def _cast(column: Any, place: int, alias: str, shape: Shape, lines: NDArray[Any]
         raise
 
 
-def _conversion_error(source: Source, shape: Shape, types: list[str], *, newlines: bool) -> FormatError:
+def _conversion_error(source: Source, shape: CsvLayout, types: list[str], *, newlines: bool) -> FormatError:
     """Return the error for a value of another type than its column."""
     import pyarrow as pa
 
@@ -261,7 +261,7 @@ def _conversion_error(source: Source, shape: Shape, types: list[str], *, newline
 
 
 def _wrong_value(
-    shape: Shape, place: int, alias: str, value: str, path: Path, line: int | None
+    shape: CsvLayout, place: int, alias: str, value: str, path: Path, line: int | None
 ) -> _WrongValueError:
     """Return the error for a value that is no number."""
     kind = "integers" if "int" in alias else "numbers"

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from evener.errors import FormatError
-from evener.graph.arrow import Column, find_edge_columns
+from evener.graph.arrow import ArrowColumn, find_edge_columns
 from evener.graph.formats.columns import choose_places
 from evener.graph.formats.csv_records import Field, Head, Record
 from evener.graph.formats.edgelist_heading import warn_unread_weights
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evener.graph.formats.read_options import ReadOptions
 
 __all__ = [
-    "Shape",
+    "CsvLayout",
     "ids_are_quoted",
     "is_edge_list",
     "shape_of",
@@ -36,7 +36,7 @@ _LEADING_ZERO = re.compile(rb"[-+]?0\d")
 _MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", rb"\n", b"<na>")
 
 
-class Shape(NamedTuple):
+class CsvLayout(NamedTuple):
     """The layout of a CSV file, and the places of the chosen columns."""
 
     head: Head
@@ -70,7 +70,7 @@ def is_edge_list(head: Head, options: ReadOptions) -> bool:
     return len(ends) == 2 and all(map(_is_integer, ends)) and not _have_leading_zeros(head.records, (0, 1))
 
 
-def shape_of(head: Head, options: ReadOptions, path: Path) -> Shape:
+def shape_of(head: Head, options: ReadOptions, path: Path) -> CsvLayout:
     """Return the layout of a file, and the places of the chosen columns."""
     first = head.records[0]
     bare = len(first.fields) >= 2 and all(map(_is_number, first.fields[:2]))
@@ -87,13 +87,15 @@ def shape_of(head: Head, options: ReadOptions, path: Path) -> Shape:
     if bare and options.columns is None:
         places = _places_without_names(head, options, path)
     else:
-        columns = [Column(name, _holds_numbers(head, place)) for place, name in enumerate(names[:fields])]
+        columns = [
+            ArrowColumn(name, _holds_numbers(head, place)) for place, name in enumerate(names[:fields])
+        ]
         places = choose_places(columns, options, path)
     if options.directed is None and _are_undirected(names, row):
         log.warning(
             "%s: the edges are directed, but the column Type says Undirected; give directed=False", path
         )
-    return Shape(head, heading, names, fields, places)
+    return CsvLayout(head, heading, names, fields, places)
 
 
 def _places_without_names(head: Head, options: ReadOptions, path: Path) -> list[int]:
@@ -151,12 +153,12 @@ def _has_heading(records: list[Record], names: list[str]) -> bool:
     return bool(find_edge_columns(names)) or any(column and all(column) for column in below)
 
 
-def ids_are_quoted(shape: Shape, row: list[Field]) -> bool:
+def ids_are_quoted(shape: CsvLayout, row: list[Field]) -> bool:
     """Return whether the ids of a row are in quotes."""
     return max(shape.places[:2]) < len(row) and all(row[place].quoted for place in shape.places[:2])
 
 
-def types_of(shape: Shape) -> list[str]:
+def types_of(shape: CsvLayout) -> list[str]:
     """Return the types of the chosen columns.
 
     The first row with ids sets their type, so one malformed id cannot turn all ids into strings. If the row

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evener.graph.formats.edgelist_heading import EdgeListHeading
-    from evener.graph.formats.name_lines import Fields
+    from evener.graph.formats.name_lines import TextFields
     from evener.graph.formats.read_options import ReadOptions
 
 __all__ = ["edges_of_names", "has_column_names", "warn_words_as_column_names"]
@@ -37,7 +37,7 @@ _ARROW = re.compile(r"<?[-=]+>|<[-=]+|--+|→")
 _MAX_EXACT = 2.0**53
 
 
-def warn_words_as_column_names(path: Path, fields: Fields) -> None:
+def warn_words_as_column_names(path: Path, fields: TextFields) -> None:
     """Warn that the first line of a list of names is a heading, if it may be an edge as well."""
     head, below = fields.first, [column[1].as_py() for column in fields.columns]
     if [word.lower() for word in head] in _WORDS and not all(map(NUMBER.fullmatch, below)):
@@ -45,12 +45,12 @@ def warn_words_as_column_names(path: Path, fields: Fields) -> None:
         log.warning(msg, path, " ".join(head), "# Ids: strings")
 
 
-def has_column_names(fields: Fields, heading: EdgeListHeading) -> bool:
+def has_column_names(fields: TextFields, heading: EdgeListHeading) -> bool:
     """Return whether the first line has column names."""
     return len(fields.line) > 1 and not heading.strings and is_header_row(fields.columns)
 
 
-def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading) -> None:
+def _check_first_line(fields: TextFields, path: Path, heading: EdgeListHeading) -> None:
     """Raise `FormatError` if the first line of a list of names is no edge."""
     head, msg = fields.first, ""
     if has_column_names(fields, heading):
@@ -70,7 +70,7 @@ def _check_first_line(fields: Fields, path: Path, heading: EdgeListHeading) -> N
 
 
 def edges_of_names(
-    fields: Fields,
+    fields: TextFields,
     path: Path,
     options: ReadOptions,
     heading: EdgeListHeading,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evener.graph.share import EdgeIds
 
 __all__ = [
-    "Piece",
+    "EdgePiece",
     "blocks",
     "build_graph",
     "count_edges",
@@ -110,7 +110,7 @@ def _refuse_large_ids(edges: EdgeIds, n: int) -> None:
         raise FormatError(msg, path=edges.path, line=line)
 
 
-class Piece(NamedTuple):
+class EdgePiece(NamedTuple):
     """Some edges of a graph, by vertex number."""
 
     src: NDArray[np.uint32]
@@ -136,7 +136,7 @@ def blocks(graph: Graph) -> Iterator[tuple[int, int]]:
         row = last
 
 
-def pieces(graph: Graph, *, each_once: bool = True, widen_float32: bool = False) -> Iterator[Piece]:
+def pieces(graph: Graph, *, each_once: bool = True, widen_float32: bool = False) -> Iterator[EdgePiece]:
     """Yield the edges of a graph in pieces, in the order of their tails.
 
     With `each_once`, an undirected edge comes once instead of in both directions. `widen_float32` yields
@@ -154,7 +154,7 @@ def pieces(graph: Graph, *, each_once: bool = True, widen_float32: bool = False)
         if each_once and not graph.directed:
             kept = src <= dst
             src, dst, weights = src[kept], dst[kept], None if weights is None else weights[kept]
-        yield Piece(src, dst, weights)
+        yield EdgePiece(src, dst, weights)
 
 
 def isolated_vertices(graph: Graph) -> NDArray[np.intp]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from evener.errors import FormatError
-from evener.graph.arrow import WEIGHT_NAMES, Column, note_unread_columns, plain_name
+from evener.graph.arrow import WEIGHT_NAMES, ArrowColumn, note_unread_columns, plain_name
 from evener.graph.formats.file import Source
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def weight_place(properties: dict[str, str], options: ReadOptions, path: Path) -
         msg = f"expected a property named weight in edge-properties.names, found {found}"
         raise FormatError(f"{msg}; name it in sssp.weight-property", path=path)
     if not stated:
-        unread = [Column(name, numbers=True) for name in names if name != weight]
+        unread = [ArrowColumn(name, numbers=True) for name in names if name != weight]
         note_unread_columns(path, unread, weight, remedy="sssp.weight-property", noun="edge property")
     return None if weight is None else names.index(weight)
 

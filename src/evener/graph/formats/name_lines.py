@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evener.graph.formats.file import Source
     from evener.system.world import World
 
-__all__ = ["NUMBER", "Fields", "is_header_row", "read_fields"]
+__all__ = ["NUMBER", "TextFields", "is_header_row", "read_fields"]
 
 # A number without blanks, as a field.
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
@@ -53,7 +53,7 @@ _FIELD = {
 _FIELD_COPIES = 3
 
 
-class Fields(NamedTuple):
+class TextFields(NamedTuple):
     """The fields of the lines of a text.
 
     `columns` has the first three fields of the lines, or two, by column, as Arrow strings. `first` has all
@@ -70,7 +70,7 @@ class Fields(NamedTuple):
     cut: bool
 
 
-def read_fields(world: World, source: Source, *, line: int, offset: int) -> Fields:
+def read_fields(world: World, source: Source, *, line: int, offset: int) -> TextFields:
     """Return the fields of this rank's lines of a text with names.
 
     `line` lines precede byte `offset`, from which ranks read on. This is a collective operation; all ranks
@@ -113,7 +113,7 @@ def read_fields(world: World, source: Source, *, line: int, offset: int) -> Fiel
 
     columns = on_all_ranks(world, columns_of)
     third = next((one for one in world.allgather(_third(columns)) if one), "")
-    return Fields(columns, first, third, own, line + sum(counts), any(world.allgather(cut)))
+    return TextFields(columns, first, third, own, line + sum(counts), any(world.allgather(cut)))
 
 
 def _refuse_several_kinds(text: Any, separator: str, line: NDArray[np.intp], path: Path) -> None:

@@ -108,7 +108,7 @@ def parse(text: Text, grammar: Grammar) -> EdgeIds:
         If a line does not match the grammar. The error has the line number. `LeadingZeroError` if an id has
         leading zeros against the grammar.
     """
-    begin, rows = text.line, _Rows(text, grammar)
+    begin, rows = text.line, _ParsedEdges(text, grammar)
     for chunk in text.chunks():
         rows.add(chunk)
     edges = rows.edges()
@@ -116,7 +116,7 @@ def parse(text: Text, grammar: Grammar) -> EdgeIds:
     return edges
 
 
-class _Rows:
+class _ParsedEdges:
     """The parsed edges, in arrays that grow in place."""
 
     def __init__(self, text: Text, grammar: Grammar) -> None:

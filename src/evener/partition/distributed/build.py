@@ -17,7 +17,7 @@ from evener.partition.degrees import MAX_OUT_DEGREE
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import (
     EdgeChunks,
-    Piece,
+    RowPiece,
     RowRanges,
     build_rows,
     chunks_of_pieces,
@@ -87,7 +87,7 @@ def _with_degrees(
     world: World,
     n: int,
     ranges: RowRanges,
-    rows: dict[str, list[Piece]],
+    rows: dict[str, list[RowPiece]],
     dtype: np.dtype[Any] | None,
     block_ids: NDArray[Any] | None,
     directed: bool,  # noqa: FBT001 - private
@@ -136,7 +136,7 @@ def _dtype(rows: CSR) -> np.dtype[Any] | None:
     return None if rows.weights is None else rows.weights.dtype
 
 
-def _own_rows(world: World, rows: CSR) -> tuple[RowRanges, list[Piece]]:
+def _own_rows(world: World, rows: CSR) -> tuple[RowRanges, list[RowPiece]]:
     """Return the ranges of all ranks, and the mapped rows of this rank."""
     n = len(rows.offsets) - 1
     ranges = empty_ranges(n)
@@ -146,7 +146,7 @@ def _own_rows(world: World, rows: CSR) -> tuple[RowRanges, list[Piece]]:
     first, last = int(rows.offsets[begin]), int(rows.offsets[end])
     offsets = rows.offsets[begin : end + 1] - np.uint64(first)
     weights = None if rows.weights is None else rows.weights[first:last]
-    return ranges, [Piece(int(begin), CSR(offsets, rows.targets[first:last], weights, None))]
+    return ranges, [RowPiece(int(begin), CSR(offsets, rows.targets[first:last], weights, None))]
 
 
 def _block_of(world: World, ids: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -157,13 +157,15 @@ def _block_of(world: World, ids: NDArray[Any] | None) -> NDArray[Any] | None:
     return np.array(ids[begin:end])
 
 
-def _turned(world: World, ranges: RowRanges, pieces: list[Piece], dtype: np.dtype[Any] | None) -> list[Piece]:
+def _turned(
+    world: World, ranges: RowRanges, pieces: list[RowPiece], dtype: np.dtype[Any] | None
+) -> list[RowPiece]:
     """Return the rows of the reverse graph, given the rows of a graph."""
     edges = chunks_of_pieces(pieces, dtype)
     return build_rows(world, ranges, edges, duplicates="keep")
 
 
-def _row_sums(pieces: list[Piece]) -> NDArray[np.float64]:
+def _row_sums(pieces: list[RowPiece]) -> NDArray[np.float64]:
     """Return the sum of the weights of each row."""
     sums = [np.zeros(len(piece.rows.offsets) - 1) for piece in pieces]
     for own, piece in zip(sums, pieces, strict=True):

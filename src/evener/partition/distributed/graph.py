@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from evener.partition.distributed.rows import Piece, RowRanges
+    from evener.partition.distributed.rows import RowPiece, RowRanges
     from evener.system.world import World
 
 __all__ = ["DistributedGraph"]
@@ -59,7 +59,7 @@ class DistributedGraph(Graph):
         weight_sample: NDArray[Any],
         block_ids: NDArray[Any] | None,
         ranges: RowRanges,
-        rows: dict[str, list[Piece]],
+        rows: dict[str, list[RowPiece]],
         out_degrees: NDArray[np.uint64],
         degrees: NDArray[np.uint64],
         strength: NDArray[np.float64] | None,

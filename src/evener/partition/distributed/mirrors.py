@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from evener.partition.distributed.graph import DistributedGraph
     from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.distributed.owned_rows import OwnedRows, Rows
+    from evener.partition.distributed.owned_rows import LocalRows, OwnedRows
     from evener.system.world import World
 
 __all__ = ["DistributedNumbering", "build_own_partitions"]
@@ -116,7 +116,7 @@ def build_own_partitions(
     return partitions, DistributedNumbering(graph, numbers, own, mirrors)
 
 
-def _number_targets(n: int, rows: dict[str, Rows], begin: int, end: int) -> NDArray[np.uint32]:
+def _number_targets(n: int, rows: dict[str, LocalRows], begin: int, end: int) -> NDArray[np.uint32]:
     """Return the distinct targets of rows in ascending order, and replace targets by their positions."""
     threads = numba.get_num_threads()
     parts = [
@@ -293,7 +293,7 @@ def _partition(
     return partition_of(p, vertices, mirrors.bounds, degree, out, in_ if graph.directed else out)
 
 
-def _count_remote(rows: Rows, begin: int, end: int, position: NDArray[np.uint32]) -> int:
+def _count_remote(rows: LocalRows, begin: int, end: int, position: NDArray[np.uint32]) -> int:
     """Return how many edges of rows lead to mirrors."""
     targets = rows.targets[int(rows.offsets[begin]) : int(rows.offsets[end])]
     threads = numba.get_num_threads()

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from evener.partition.distributed.graph import DistributedGraph
     from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.distributed.rows import Piece
+    from evener.partition.distributed.rows import RowPiece
     from evener.system.world import World
 
-__all__ = ["OwnedRows", "Rows", "send_rows"]
+__all__ = ["LocalRows", "OwnedRows", "send_rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LocalRows:
     """Rows of a rank's owned vertices, by partition and local number; targets are global numbers.
 
     Attributes
@@ -57,7 +57,7 @@ class OwnedRows:
     vertices: NDArray[np.uint32]
     out_degree: NDArray[np.uint32]
     strength: NDArray[np.float64] | None
-    rows: dict[str, Rows]
+    rows: dict[str, LocalRows]
 
     def strength_of(self, bounds: NDArray[np.int64]) -> list[NDArray[np.float64]] | None:
         """Return `strength` by partition, given sums of the vertices of this rank's partitions."""
@@ -126,12 +126,12 @@ def _send_vertices(
 
 def _send(
     world: World,
-    pieces: list[Piece],
+    pieces: list[RowPiece],
     to: NDArray[np.uint16],
     places: list[NDArray[np.uint32]],
     offsets: NDArray[np.uint64],
     dtype: np.dtype[Any] | None,
-) -> Rows:
+) -> LocalRows:
     """Send the rows of pieces in chunks. The pieces are freed on the way.
 
     `to` has the rank of each row, and `places` the rows of this rank that each rank sends.
@@ -165,10 +165,10 @@ def _send(
                 part_bits, target_bits = read_only(part.view(bits)), target.view(bits)
                 kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], part_bits, target_bits)
         done = [before + int(count[0]) for before, count in zip(done, numbers, strict=True)]
-    return Rows(offsets, targets, weights)
+    return LocalRows(offsets, targets, weights)
 
 
-def _cuts(piece: Piece, length: int) -> NDArray[np.int64]:
+def _cuts(piece: RowPiece, length: int) -> NDArray[np.int64]:
     """Return bounds of chunks of rows with about `length` edges or rows."""
     offsets = piece.rows.offsets
     rows = len(offsets) - 1
@@ -177,7 +177,9 @@ def _cuts(piece: Piece, length: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([[0], every, np.searchsorted(offsets, steps), [rows]])).astype(np.int64)
 
 
-def _chunks(pieces: list[Piece], to: NDArray[np.uint16], length: int) -> Iterator[tuple[NDArray[Any], ...]]:
+def _chunks(
+    pieces: list[RowPiece], to: NDArray[np.uint16], length: int
+) -> Iterator[tuple[NDArray[Any], ...]]:
     """Yield the ranks, the bounds, the targets and the weights of rows, and free the pieces."""
     first = 0
     while pieces:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EdgeChunks",
-    "Piece",
+    "RowPiece",
     "RowRanges",
     "build_rows",
     "chunk_length",
@@ -58,7 +58,7 @@ _ROUND_BYTES = 1 << 25
 _MAX_ROUNDS = 2
 
 
-class Piece(NamedTuple):
+class RowPiece(NamedTuple):
     """Consecutive rows: row ``i`` of `rows` is that of vertex ``first + i``; targets are global numbers."""
 
     first: int
@@ -152,7 +152,7 @@ def chunk_length(edges: int) -> int:
     return min(_MAX_CHUNK, max(_MIN_CHUNK, edges // _STEPS))
 
 
-def chunks_of_pieces(pieces: list[Piece], dtype: np.dtype[Any] | None) -> EdgeChunks:
+def chunks_of_pieces(pieces: list[RowPiece], dtype: np.dtype[Any] | None) -> EdgeChunks:
     """Return the edges of rows in reverse: from each target to the vertex of the row."""
     return EdgeChunks([(csr.ReverseEdges(*piece.rows[:3]), piece.first) for piece in pieces], dtype)
 
@@ -208,7 +208,7 @@ def build_rows(
     *,
     duplicates: str,
     turned: bool = False,
-) -> list[Piece]:
+) -> list[RowPiece]:
     """Return the rows of this rank, given the edges that each rank has, and release the edges.
 
     This is a collective operation; all ranks must call it.
@@ -251,7 +251,7 @@ def build_rows(
             own = received.grouped()
         else:
             own = csr.from_source(received, symmetrise=False, duplicates=duplicates, targets=max(ranges.n, 1))
-        pieces.append(Piece(int(rows[me]), own))
+        pieces.append(RowPiece(int(rows[me]), own))
     return pieces
 
 
@@ -290,7 +290,7 @@ class _Records:
 
 
 def count_opposite(
-    world: World, ranges: RowRanges, pieces: list[Piece], dtype: np.dtype[Any] | None
+    world: World, ranges: RowRanges, pieces: list[RowPiece], dtype: np.dtype[Any] | None
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
     """Return how many edges lead to each vertex of this rank's range, and the sum of their weights.
 
@@ -361,6 +361,6 @@ def _exchange(
             consume(part, part_weights)
 
 
-def degrees_of(pieces: list[Piece]) -> NDArray[np.uint64]:
+def degrees_of(pieces: list[RowPiece]) -> NDArray[np.uint64]:
     """Return the length of each row."""
     return np.concatenate([np.diff(read_only(piece.rows.offsets)) for piece in pieces])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.elements.peers import copy_between
-from evener.programs.mapreduce.records import Run
+from evener.programs.mapreduce.records import SortedRun
 from evener.system.memory import require_for_run
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Copy:
         self._first = self._bounds[pg.world.rank]
         self._on_gpus = bool(pg.world.allreduce(any(not one.addressable for one in pg.elements), "max"))
 
-    def download(self, runs: Sequence[Run]) -> list[Run]:
+    def download(self, runs: Sequence[SortedRun]) -> list[SortedRun]:
         """Return the run of each element on the host; those of CPUs are not copied.
 
         This is a collective operation; all ranks must call it.
@@ -54,7 +54,7 @@ class Copy:
             element, run = self._pg.elements[place], runs[place]
             if element.addressable:
                 return []
-            downloaded[place] = Run(
+            downloaded[place] = SortedRun(
                 element.download(run.keys), [element.download(column) for column in run.columns]
             )
             return [(place, run.nbytes)]

@@ -15,7 +15,7 @@ from evener.engine.array import PartitionedArray
 from evener.graph.graph import Graph
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
 from evener.programs.mapreduce.gimv_gpu import GpuStages
-from evener.programs.mapreduce.job import Job
+from evener.programs.mapreduce.job import MapReduceJob
 from evener.programs.mapreduce.placement import memory_limit, place_for_gimv
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import OwnerRouter
@@ -26,7 +26,7 @@ from evener.programs.steps import (
     message_dtypes,
     owned_values,
 )
-from evener.programs.supersteps import Run
+from evener.programs.supersteps import ProgramRun
 from evener.programs.value_check import ValueCheck
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
-    from evener.programs.mapreduce.records import Run as Rows
+    from evener.programs.mapreduce.records import SortedRun
 
 __all__ = ["run_two_stages"]
 
@@ -55,7 +55,7 @@ def run_two_stages(
     condition: Condition,
     placement: Placement,
     progress: Callable[[Progress], None] | None,
-) -> Run:
+) -> ProgramRun:
     """Place a graph and run GIM-V on it, in two stages for each iteration.
 
     This is a collective operation; all ranks must call it.
@@ -92,7 +92,9 @@ def run_two_stages(
         check.step(fields(), change, total, iteration)
     check.finish(fields())
     done = converged or (condition.fixed and ready == n)
-    return Run(pg, stages, fields(), iteration, done, pg.graph.m * iteration, condition, total, passes=0)
+    return ProgramRun(
+        pg, stages, fields(), iteration, done, pg.graph.m * iteration, condition, total, passes=0
+    )
 
 
 class CpuStages:
@@ -117,7 +119,7 @@ class CpuStages:
         dtypes = message_dtypes((str(own.dtype) for own in first.values()), message.dtypes)
         functions = JobFunctions(map_kernel, Combine(combine.kernel), np.dtype(np.uint32), dtypes)
         self._assign = assign_kernel(operators, signature)
-        self._job = Job(
+        self._job = MapReduceJob(
             pg,
             stages,
             functions={"cpu": functions},
@@ -140,7 +142,7 @@ class CpuStages:
         ready, change, size = (sum(column) for column in zip(*found, strict=True))
         return ready, change, size
 
-    def _assign_on(self, p: int, rows: Rows, total: float) -> Sequence[Any]:
+    def _assign_on(self, p: int, rows: SortedRun, total: float) -> Sequence[Any]:
         partition, values = self._pg.partitions[p], self.values[p]
         messages = tuple(np.full(partition.owned, *nothing) for nothing in self._nothing)
         for message, column in zip(messages, rows.columns, strict=True):

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.mapreduce.records import Run, Sorted
+    from evener.programs.mapreduce.records import Sorted, SortedRun
     from evener.programs.mapreduce.routers import Router
     from evener.programs.mapreduce.stages import Stages
     from evener.programs.mapreduce.worker import JobFunctions, Worker
 
-__all__ = ["Job"]
+__all__ = ["MapReduceJob"]
 
 _WORKERS: dict[str, Any] = {"cpu": CpuWorker, "cuda": GpuWorker}
 
 
-class Job:
+class MapReduceJob:
     """A MapReduce job over the out-edges of a placed graph.
 
     This is a collective operation; all ranks must call it.
@@ -62,7 +62,7 @@ class Job:
         self._rounds = max(1, int(pg.world.allreduce(rounds, "max")))
         self.pairs = self.spilled = 0
 
-    def run(self, values: Sequence[tuple[NDArray[Any], ...]]) -> list[Run]:
+    def run(self, values: Sequence[tuple[NDArray[Any], ...]]) -> list[SortedRun]:
         """Return the rows of each element on the host, sorted by key.
 
         This is a collective operation; all ranks must call it. `values` has the fields of the vertices of
@@ -81,7 +81,7 @@ class Job:
             self.spilled += sum(own.spilled for own in runs)
         return rows
 
-    def _reduced(self, number: int, reduce: Callable[[Worker, Sorted], Run]) -> list[Run]:
+    def _reduced(self, number: int, reduce: Callable[[Worker, Sorted], SortedRun]) -> list[SortedRun]:
         """Return the reduced records of each element on the host, for one round.
 
         All other records of the round are freed, so that the next round can use their memory.
@@ -107,9 +107,9 @@ class Job:
         return stages.run("sort", lambda own, given: own.sort(given[0], given[1:]), workers, received)
 
 
-def _run_of(worker: Worker, found: Sorted) -> Run:
+def _run_of(worker: Worker, found: Sorted) -> SortedRun:
     return worker.reducer.run_of(worker.element, found)
 
 
-def _rows_of(worker: Worker, found: Sorted) -> Run:
+def _rows_of(worker: Worker, found: Sorted) -> SortedRun:
     return worker.reducer.rows_of(worker.element, _run_of(worker, found))

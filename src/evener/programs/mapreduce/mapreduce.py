@@ -19,7 +19,7 @@ from evener.programs.mapreduce.compilation import (
     map_kernel,
     reduce_kernel,
 )
-from evener.programs.mapreduce.job import Job
+from evener.programs.mapreduce.job import MapReduceJob
 from evener.programs.mapreduce.placement import SPEC, memory_limit, place
 from evener.programs.mapreduce.reducer import Combine, Reduce
 from evener.programs.mapreduce.reducer_gpu import GpuCombine, GpuReduce
@@ -30,7 +30,7 @@ from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
 from evener.results.result import Result
 from evener.spec.arguments import check_signed_weights, graph_of, opened, parse_placement
-from evener.spec.recording import finish_run
+from evener.spec.recording import conclude
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.mapreduce.records import Run
+    from evener.programs.mapreduce.records import SortedRun
     from evener.programs.mapreduce.reducer import Reducer
     from evener.programs.mapreduce.routers import Router
 
@@ -167,7 +167,7 @@ def mapreduce(
     pg, plan = place(given, placement)
     stages = Stages(pg, "mapreduce", progress)
     record = np.dtype(np.int64), payload.dtypes
-    job = Job(
+    job = MapReduceJob(
         pg,
         stages,
         functions={
@@ -191,7 +191,7 @@ def mapreduce(
         partitioned=pg,
         passes=0,
     )
-    return Rows(keys, columns, single=reduce_stage.payload.single, run=finish_run(run, plan))
+    return Rows(keys, columns, single=reduce_stage.payload.single, run=conclude(run, plan))
 
 
 def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str]) -> NDArray[Any]:
@@ -218,7 +218,7 @@ def _local_values(pg: PartitionedGraph, values: NDArray[Any]) -> list[tuple[NDAr
     return [(values[element.download(partition.vertices)],) for element, partition in pairs]
 
 
-def _of_rank(runs: Sequence[Run]) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
+def _of_rank(runs: Sequence[SortedRun]) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
     """Return the rows of all elements in ascending order of keys."""
     if len(runs) == 1:
         return runs[0].keys, runs[0].columns

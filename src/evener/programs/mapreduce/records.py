@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
 
-__all__ = ["Grouped", "Run", "Sorted", "columns_of", "words_of"]
+__all__ = ["Grouped", "Sorted", "SortedRun", "columns_of", "words_of"]
 
 
 class Grouped(NamedTuple):
@@ -32,7 +32,7 @@ class Grouped(NamedTuple):
         return [array[part] for array in (self.keys, *self.columns)]
 
 
-class Run(NamedTuple):
+class SortedRun(NamedTuple):
     """Records sorted by key."""
 
     keys: NDArray[Any]
@@ -51,14 +51,14 @@ class Sorted(NamedTuple):
     order: NDArray[np.uint64]
     columns: list[NDArray[Any]]
 
-    def in_order(self, element: Element) -> Run:
+    def in_order(self, element: Element) -> SortedRun:
         """Return the records with sorted columns."""
         if not len(self.order):
-            return Run(self.keys, self.columns)
+            return SortedRun(self.keys, self.columns)
         columns = [element.allocate(len(self.keys), column.dtype) for column in self.columns]
         for column, out in zip(self.columns, columns, strict=True):
             kernels.gather_words(words_of(column), self.order, numba.get_num_threads(), words_of(out))
-        return Run(self.keys, columns)
+        return SortedRun(self.keys, columns)
 
 
 def words_of(column: NDArray[Any]) -> NDArray[Any]:

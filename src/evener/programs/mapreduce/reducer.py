@@ -9,7 +9,7 @@ import numpy as np
 
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.programs.mapreduce import kernels_cpu as kernels
-from evener.programs.mapreduce.records import Run, Sorted, columns_of
+from evener.programs.mapreduce.records import Sorted, SortedRun, columns_of
 from evener.programs.steps import exception_of
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ class Reducer:
     # Whether a run has each key once, so that the union of runs may be shorter than the runs.
     shrinks: bool
 
-    def run_of(self, element: Element, found: Sorted) -> Run:
+    def run_of(self, element: Element, found: Sorted) -> SortedRun:
         """Return the run that represents sorted records until all records are known."""
         raise NotImplementedError
 
-    def rows_of(self, element: Element, run: Run) -> Run:  # noqa: ARG002 - for reducers of all values
+    def rows_of(self, element: Element, run: SortedRun) -> SortedRun:  # noqa: ARG002 - for reducers of all values
         """Return one row for each key, from the run that represents all its records."""
         return run
 
@@ -46,7 +46,7 @@ class Combine(Reducer):
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
 
-    def run_of(self, element: Element, found: Sorted) -> Run:
+    def run_of(self, element: Element, found: Sorted) -> SortedRun:
         """Return one row for each key."""
         keys, order, columns = found
         heads = np.zeros(_SLICES_PER_THREAD * numba.get_num_threads(), np.uint64)
@@ -60,7 +60,7 @@ class Combine(Reducer):
         self._kernel(keys, order, tuple(columns), rows, out_keys, tuple(out), tuple(carry), failed)
         if failed.any():
             raise exception_of("combine")
-        return Run(out_keys, out)
+        return SortedRun(out_keys, out)
 
 
 class Reduce(Reducer):
@@ -74,11 +74,11 @@ class Reduce(Reducer):
     def __init__(self, kernel: Any, dtypes: Sequence[np.dtype[Any]]) -> None:
         self._kernel, self._dtypes = kernel, dtypes
 
-    def run_of(self, element: Element, found: Sorted) -> Run:
+    def run_of(self, element: Element, found: Sorted) -> SortedRun:
         """Return all records."""
         return found.in_order(element)
 
-    def rows_of(self, element: Element, run: Run) -> Run:
+    def rows_of(self, element: Element, run: SortedRun) -> SortedRun:
         """Return one row for each key."""
         first = np.ones(len(run.keys), bool)
         np.not_equal(run.keys[1:], run.keys[:-1], out=first[1:])
@@ -90,4 +90,4 @@ class Reduce(Reducer):
         self._kernel(out_keys, bounds, tuple(run.columns), tuple(out), failed)
         if failed.any():
             raise exception_of("reduce")
-        return Run(out_keys, out)
+        return SortedRun(out_keys, out)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evener.kernels.kernel import Kernel
-from evener.programs.mapreduce.records import Run, Sorted, columns_of
+from evener.programs.mapreduce.records import Sorted, SortedRun, columns_of
 from evener.programs.mapreduce.reducer import Combine, Reduce
 from evener.programs.mapreduce.worker_gpu import SHUFFLE, addresses, gathered
 
@@ -34,7 +34,7 @@ class GpuCombine(Combine):
     def __init__(self, file: LinkedFile) -> None:
         super().__init__(Kernel(cuda=file, name="combine_segments"))
 
-    def run_of(self, element: Element, found: Sorted) -> Run:
+    def run_of(self, element: Element, found: Sorted) -> SortedRun:
         """Return one row for each key."""
         keys, order, columns = found
         bounds = _bounds(element, keys)
@@ -54,7 +54,7 @@ class GpuCombine(Combine):
                 begins, ends, _SEGMENT, order, ordered, addresses(element, columns), addresses(element, out)
             )
             columns, ordered = out, 0
-        return Run(out_keys, columns)
+        return SortedRun(out_keys, columns)
 
 
 class GpuReduce(Reduce):
@@ -63,12 +63,12 @@ class GpuReduce(Reduce):
     def __init__(self, file: LinkedFile, dtypes: Sequence[np.dtype[Any]]) -> None:
         super().__init__(Kernel(cuda=file, name="reduce_rows"), dtypes)
 
-    def run_of(self, element: Element, found: Sorted) -> Run:
+    def run_of(self, element: Element, found: Sorted) -> SortedRun:
         """Return all records."""
         keys, order, columns = found
-        return Run(keys, [gathered(element, column, order, len(keys)) for column in columns])
+        return SortedRun(keys, [gathered(element, column, order, len(keys)) for column in columns])
 
-    def rows_of(self, element: Element, run: Run) -> Run:
+    def rows_of(self, element: Element, run: SortedRun) -> SortedRun:
         """Return one row for each key."""
         bounds = _bounds(element, run.keys)
         out_keys = gathered(element, run.keys, bounds, len(bounds) - 1)
@@ -76,7 +76,7 @@ class GpuReduce(Reduce):
         element.kernel(self._kernel)(
             out_keys, bounds, addresses(element, run.columns), addresses(element, out)
         )
-        return Run(out_keys, out)
+        return SortedRun(out_keys, out)
 
 
 def _bounds(element: Element, keys: Any) -> Any:

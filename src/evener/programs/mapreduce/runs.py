@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import FileError
-from evener.programs.mapreduce.records import Run
+from evener.programs.mapreduce.records import SortedRun
 from evener.system.cache import cache_folder
 from evener.system.files import temporary_folder
 from evener.system.memory import require_for_run
@@ -41,12 +41,12 @@ class Runs:
         self._worker, self._reducer = worker, worker.reducer
         self._room = sys.maxsize if worker.element.addressable else chunk
         self._limit, self._stack = memory // _MERGE_COPIES, stack
-        self._held: list[Run] = []
-        self._files: list[Run] = []
+        self._held: list[SortedRun] = []
+        self._files: list[SortedRun] = []
         self._folder: Path | None = None
         self.spilled = 0
 
-    def add(self, run: Run) -> None:
+    def add(self, run: SortedRun) -> None:
         """Keep a run, in a file if runs do not fit the memory."""
         self._held.append(run)
         if sum(one.nbytes for one in self._held) <= self._limit:
@@ -59,7 +59,7 @@ class Runs:
             self._files.append(self._write(one))
         self._held = []
 
-    def rows(self) -> Run:
+    def rows(self) -> SortedRun:
         """Return one row for each key of all runs."""
         runs = [one for one in (*self._files, *self._held) if len(one.keys)] or self._held[:1]
         self._held = []
@@ -71,12 +71,12 @@ class Runs:
             room = min(room, max(1, sum(len(run.keys) for run in runs) * self._limit // nbytes))
         return self._union(runs, room, last=True)
 
-    def _union(self, runs: Sequence[Run], room: int, *, last: bool) -> Run:
+    def _union(self, runs: Sequence[SortedRun], room: int, *, last: bool) -> SortedRun:
         """Return the union of runs; with `last`, its rows. Each step merges about `room` records."""
         parts = [self._merged(part, last=last) for part in _ranges(runs, room)]
         return parts[0] if len(parts) == 1 else _joined(parts)
 
-    def _merged(self, runs: Sequence[Run], *, last: bool) -> Run:
+    def _merged(self, runs: Sequence[SortedRun], *, last: bool) -> SortedRun:
         nbytes = _MERGE_COPIES * sum(run.nbytes for run in runs)
         require_for_run(nbytes, "merging the records of a MapReduce job")
         element, reducer, joined = self._worker.element, self._reducer, _joined(runs)
@@ -84,9 +84,9 @@ class Runs:
         run = reducer.run_of(element, self._worker.sort(keys, columns))
         if last:
             run = reducer.rows_of(element, run)
-        return Run(element.download(run.keys), [element.download(column) for column in run.columns])
+        return SortedRun(element.download(run.keys), [element.download(column) for column in run.columns])
 
-    def _write(self, run: Run) -> Run:
+    def _write(self, run: SortedRun) -> SortedRun:
         """Write a run to files, and return it as mapped files."""
         home = cache_folder()
         parent = Path(tempfile.gettempdir()) if home is None else home / "evener"
@@ -107,7 +107,7 @@ class Runs:
             )
             raise FileError(msg) from error
         self.spilled += run.nbytes
-        return Run(keys, columns)
+        return SortedRun(keys, columns)
 
 
 def _write_array(array: NDArray[Any], path: Path) -> NDArray[Any]:
@@ -117,12 +117,12 @@ def _write_array(array: NDArray[Any], path: Path) -> NDArray[Any]:
     return np.memmap(path, array.dtype, "r", shape=array.shape) if len(array) else array
 
 
-def _joined(runs: Sequence[Run]) -> Run:
+def _joined(runs: Sequence[SortedRun]) -> SortedRun:
     columns = zip(*(run.columns for run in runs), strict=True)
-    return Run(np.concatenate([run.keys for run in runs]), [np.concatenate(own) for own in columns])
+    return SortedRun(np.concatenate([run.keys for run in runs]), [np.concatenate(own) for own in columns])
 
 
-def _ranges(runs: Sequence[Run], room: int) -> Iterator[list[Run]]:
+def _ranges(runs: Sequence[SortedRun], room: int) -> Iterator[list[SortedRun]]:
     """Divide the keys of sorted runs into ranges, and yield the records of each range as parts of runs.
 
     A range has up to `room` records, or all records of one key. Without records, all runs are yielded once.
@@ -142,13 +142,13 @@ def _ranges(runs: Sequence[Run], room: int) -> Iterator[list[Run]]:
                 upper = middle - 1
         stops = [_up_to(run, lower) for run in runs]
         yield [
-            Run(run.keys[begin:stop], [column[begin:stop] for column in run.columns])
+            SortedRun(run.keys[begin:stop], [column[begin:stop] for column in run.columns])
             for run, begin, stop in zip(runs, begins, stops, strict=True)
             if stop > begin
         ]
         begins = stops
 
 
-def _up_to(run: Run, key: int) -> int:
+def _up_to(run: SortedRun, key: int) -> int:
     """Return the number of records with keys up to `key`."""
     return int(np.searchsorted(run.keys, run.keys.dtype.type(key), side="right"))

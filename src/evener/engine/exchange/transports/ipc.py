@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements.protocols import Gpu
+    from evener.elements.protocols import GpuElement
     from evener.engine.exchange.network import Place
     from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd
     from evener.system.world import World
@@ -41,7 +41,7 @@ _PROBE_BYTES = 256
 class _Window:
     """Memory of the sender that another rank reads, with the event after which it is complete."""
 
-    def __init__(self, element: Gpu) -> None:
+    def __init__(self, element: GpuElement) -> None:
         self.event, self.event_handle = element.sharing.event()
         self.array: Any = None
         self.handle = b""
@@ -49,7 +49,7 @@ class _Window:
         self.posted: Any = None
         self.released_by = np.empty(_HANDLE_BYTES, np.uint8)
 
-    def make_room(self, element: Gpu, nbytes: int) -> None:
+    def make_room(self, element: GpuElement, nbytes: int) -> None:
         """Replace the window if it is too small. The old memory stays, because the receiver has opened it."""
         have = 0 if self.array is None else self.array.nbytes
         if have < nbytes:
@@ -59,7 +59,7 @@ class _Window:
 class _Release:
     """The event after which the receiver needs a window no more, and the message with its handle."""
 
-    def __init__(self, element: Gpu) -> None:
+    def __init__(self, element: GpuElement) -> None:
         self.event, handle = element.sharing.event()
         self.message = np.frombuffer(handle, np.uint8).copy()
         self.posted: Any = None
@@ -91,7 +91,7 @@ class CudaIpc(Carrier):
         # By the number of the element here and the handle.
         self._opened: dict[tuple[int, bytes], Any] = {}
 
-    def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
+    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
         """Return the pairs of elements, sender first, whose receiver is here and opens the sender's memory.
 
         This is a collective operation; all ranks must call it.
@@ -120,7 +120,7 @@ class CudaIpc(Carrier):
         self._world.barrier()  # no rank ends before the others have read
         return found
 
-    def _reads(self, element: Gpu, there: int, handle: bytes) -> bool:
+    def _reads(self, element: GpuElement, there: int, handle: bytes) -> bool:
         """Return whether a copy from another rank's memory has the values that the rank wrote."""
         try:
             source = element.sharing.open(handle, _PROBE_BYTES)
@@ -131,7 +131,7 @@ class CudaIpc(Carrier):
         except DeviceError:
             return False
 
-    def start(self, elements: dict[int, Gpu]) -> None:
+    def start(self, elements: dict[int, GpuElement]) -> None:
         """Do nothing: each link allocates its windows when it first sends."""
 
     def carrier(self) -> Carrier:
@@ -151,7 +151,7 @@ class CudaIpc(Carrier):
         window.posted = self._world.expect(far.rank, far.tag, window.released_by)
         return _NOTE.pack(window.array.nbytes, window.handle, window.event_handle)
 
-    def _next_window(self, far: FarEnd, element: Gpu) -> _Window:
+    def _next_window(self, far: FarEnd, element: GpuElement) -> _Window:
         """Return the window of the next turn, after the receiver's work on its last packet."""
         key = far.tag, self._next_turn(far.tag)
         if key not in self._windows:
@@ -166,7 +166,7 @@ class CudaIpc(Carrier):
         self._turns[tag] = (self._turns[tag] + 1) % _TURNS
         return self._turns[tag]
 
-    def _event(self, here: int, element: Gpu, handle: bytes) -> Any:
+    def _event(self, here: int, element: GpuElement, handle: bytes) -> Any:
         if (here, handle) not in self._opened:
             self._opened[here, handle] = element.sharing.open_event(handle)
         return self._opened[here, handle]
@@ -185,7 +185,7 @@ class CudaIpc(Carrier):
             element.wait_for(element.copy_from(window[place], target, far.there, complete))
         self._release(far, element)
 
-    def _release(self, far: FarEnd, element: Gpu) -> None:
+    def _release(self, far: FarEnd, element: GpuElement) -> None:
         """Let the sender use the window after the work queued so far."""
         key = far.tag, self._next_turn(far.tag)
         if key not in self._releases:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements.protocols import Gpu
+    from evener.elements.protocols import GpuElement
     from evener.engine.exchange.network import Place
     from evener.engine.exchange.remote import DeviceReceiver, DeviceSender
     from evener.system.world import World
@@ -29,7 +29,7 @@ class MpiGpu(Carrier):
         self._world = world
         self._places = places
 
-    def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
+    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
         """Return the pairs of elements, sender first, whose receiver is here.
 
         This is a collective operation; all ranks must call it.
@@ -39,7 +39,7 @@ class MpiGpu(Carrier):
         rank_of = {number: place.rank for number, place in enumerate(self._places) if place.bus_id}
         return {(a, b) for a in rank_of for b in elements if rank_of[a] != rank_of[b]}
 
-    def start(self, elements: dict[int, Gpu]) -> None:
+    def start(self, elements: dict[int, GpuElement]) -> None:
         """Do nothing: MPI needs no preparation."""
 
     def carrier(self) -> Carrier:

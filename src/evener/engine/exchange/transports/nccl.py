@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements.protocols import Gpu
+    from evener.elements.protocols import GpuElement
     from evener.engine.exchange.network import Place
     from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd
     from evener.system.world import World
 
-    _Transfer = tuple[FarEnd, Gpu, NDArray[Any]]
+    _Transfer = tuple[FarEnd, GpuElement, NDArray[Any]]
 
 __all__ = ["RANK_TRANSPORT"]
 
@@ -55,7 +55,7 @@ class Nccl:
         self.ranks = {number: rank for rank, number in enumerate(gpus)}
         self.communicators: dict[int, Any] = {}
 
-    def probe(self, elements: dict[int, Gpu]) -> set[tuple[int, int]]:
+    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
         """Return the pairs of elements, sender first, whose receiver is here.
 
         There are none if a rank cannot load NCCL, or if ranks share a GPU, which NCCL refuses. This is a
@@ -67,7 +67,7 @@ class Nccl:
         rank_of = {number: self._places[number].rank for number in self.ranks}
         return {(a, b) for a in self.ranks for b in elements if rank_of[a] != rank_of[b]}
 
-    def start(self, elements: dict[int, Gpu]) -> None:
+    def start(self, elements: dict[int, GpuElement]) -> None:
         """Create the communicators. This is a collective operation; all ranks must call it."""
         first = min(self.ranks)
         library = _library()
@@ -97,7 +97,7 @@ class Nccl:
             for far, element, array in receives:
                 self._call(library, "recv", far, element, array)
 
-    def _call(self, library: Any, name: str, far: FarEnd, element: Gpu, array: NDArray[Any]) -> None:
+    def _call(self, library: Any, name: str, far: FarEnd, element: GpuElement, array: NDArray[Any]) -> None:
         function = getattr(self.communicators[far.here], name)
         peer = self.ranks[far.there]
         element.run(function, _address(array), array.nbytes, library.NCCL_UINT8, peer, element.stream)

@@ -92,6 +92,22 @@ def mean_and_size(key, values):
     return total / len(values[0]), values[1].sum() + key, max(values[0])
 
 
+@pytest.mark.skipif(gpus() < 2, reason="the machine has one GPU")
+def test_results_wait_for_a_slow_function_on_the_second_gpu(graph):
+    """Kernels with loops of users are waited for on another thread, whose current GPU is the first one."""
+
+    def count_steps(s, t):
+        steps = 0
+        while steps < 20000 + (s + t) % 7:
+            steps += 1 + (steps * t) % 2
+        return steps, 1
+
+    for _ in range(3):
+        rows = ev.mapreduce(graph, count_steps, combine=lambda x, y: x + y, on="cuda:1")
+        assert rows.outcome["pairs"] == graph.m
+        assert rows.values.sum() == graph.m
+
+
 @pytest.mark.parametrize("on", PLACES)
 def test_jobs_equal_numpy(graph, on):
     """The hubs have several thousand records. With 2 MB, a job runs in several chunks."""

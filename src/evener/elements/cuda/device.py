@@ -164,6 +164,11 @@ class Device:
             self._wait_for_kernels()
         return self.scratch.read_results(value.slot, value.kinds)
 
+    def _synchronize(self, stream: Any) -> None:
+        """Wait for a stream, on a thread whose current GPU may be another one."""
+        self._device.use()  # the default stream is that of the current GPU
+        stream.synchronize()
+
     def _wait_for_kernels(self) -> None:
         stream = self._cupy.cuda.get_current_stream()
         if not self._may_hang:
@@ -173,7 +178,7 @@ class Device:
             msg = f"{self.name}: an interrupted function of the user still runs; end this process to stop it"
             raise DeviceError(msg)
         try:
-            interruptible(stream.synchronize)()
+            interruptible(self._synchronize)(stream)
         except KeyboardInterrupt:
             self._hangs = not stream.done
             raise

@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 GRAPH ?= rmat:20
 # Up to four processes of tests. Each begins elsewhere, so that two seldom compile the same kernel.
-PYTEST ?= -n logical --maxprocesses 4 --dist worksteal -m "not slow"
+PYTEST ?= -n logical --maxprocesses 4 --dist worksteal -m "not slow and not release"
 
 .PHONY: run test check clean
 

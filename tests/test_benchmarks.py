@@ -74,8 +74,15 @@ def run(name, words):
     return done.stdout
 
 
+# Benchmarks that take more than ten seconds with any options.
+LONG = {"own_operators", "startup", "own_cost", "memory_limit", "differential", "verification_mutations"}
+LONG |= {"cpu_rivals", "ranks_on_gpus", "ingestion", "partitions"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.release] * (name in LONG)) for name in TINY]
+)
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
     words = ("evener", "partition", "checkpoints", "T13", "regret", "times", "predicted", "noticed")
@@ -215,6 +222,7 @@ def test_a_placement_that_several_figures_need_is_run_once(figures, monkeypatch)
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_figures_of_one_task_alone(figures, monkeypatch, written):
     tasks = ["pagerank"]
     some = ["--only", "t12_fig8", "t13_fig4", "t13_fig20", "--alphas", "0.5", "--tasks", *tasks]
@@ -356,6 +364,7 @@ def read_record(folder, name):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_all_figures_of_one_tiny_sweep(figures, written, monkeypatch):
     words = ["--scale", "7", "--sources", "1", "--iterations", "1", "--rounds", "1"]
     options = options_of(figures, monkeypatch, *words, "--on", "cpu:1,cpu:1,cpu:1")

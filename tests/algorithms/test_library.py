@@ -159,6 +159,7 @@ FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 @slow
 @pytest.mark.skipif(not FOLDER.exists(), reason="the graphs of SNAP are not beside the repository")
+@pytest.mark.release
 def test_a_real_graph():
     """The verifiers, which use SciPy or NumPy, accept the answers on a directed graph of SNAP."""
     placed = ev.partition(ev.read(FOLDER / "soc-Epinions1.txt.gz"), ["cpu:1", "cpu:1"])

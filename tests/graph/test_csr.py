@@ -418,6 +418,7 @@ class PatternEdges:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # busy machines need more than the default
+@pytest.mark.release
 def test_more_than_2_to_the_31_edges(monkeypatch):
     monkeypatch.setattr(build, "_GENERATED_SHARE", 3)  # one pass more, so that other tests have memory
     source = PatternEdges(1 << 20, (1 << 11) + 61)

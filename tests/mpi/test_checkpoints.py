@@ -42,6 +42,7 @@ def check_continues(folder, expected, *, other):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_rank_killed_while_it_writes_a_shard(tmp_path, expected):
     folder = tmp_path / "c"
     folder.mkdir()

@@ -96,6 +96,7 @@ def test_a_job_over_tcp(machines, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_machine_that_loses_its_network(machines, monkeypatch):
     """The job ends with a message when the kernel's keepalive probes get no answer."""
     words = ("run", "pagerank", "rmat:12", "--on", "cpu:1", "--tol", 0, "--max-iter", 10**7)

@@ -332,6 +332,7 @@ def test_more_elements_than_vertices():
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_more_elements_than_a_byte_can_number():
     g = ev.Graph.from_edges(*np.random.default_rng(0).integers(0, 600, (2, 900)), n=600)
     pg = place(g, ["cpu:1"] * 257)

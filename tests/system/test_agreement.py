@@ -18,7 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 from types import FunctionType
 
-import kcore_example
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,6 +39,7 @@ from evener.system.agreement import OF_A_RANK, collective
 from evener.system.fingerprint import digest_of, file_fingerprint
 from evener.system.world import current_world
 from evener.testing.ranks import RankError, run_ranks
+from support import kcore_example
 
 HOME = Path(ev.__file__).parent
 RANKS = 3

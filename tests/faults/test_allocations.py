@@ -141,6 +141,7 @@ def names_and_bytes(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_command(allocations, evener, tmp_path):
     """The command ends with status 2 and one sentence, and leaves no temporary file."""
     table = tmp_path / "t.csv"

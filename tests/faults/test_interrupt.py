@@ -18,6 +18,8 @@ from evener.cli import runs, supervisor
 from evener.engine.checkpoints.folder import CheckpointFolder
 from evener.engine.timeline import Progress
 
+pytestmark = pytest.mark.slow
+
 # A command whose reader runs an endless kernel while a temporary file is open.
 STUCK = """
     import sys, time

@@ -15,7 +15,7 @@ import pytest
 import evener as ev
 from mpi.launcher import evener, finish, launch, start
 
-pytestmark = pytest.mark.usefixtures("launcher")
+pytestmark = [pytest.mark.usefixtures("launcher"), pytest.mark.slow]
 
 
 def test_run_with_different_elements_on_each_rank(tmp_path):

@@ -16,6 +16,8 @@ from support import gimv_cases, graphs, kcore_example, reference, vertex_cases
 from support.expected_results import truth_of
 from support.mapreduce_cases import check_combined, join, pair, pairs_of
 
+pytestmark = pytest.mark.slow
+
 
 def run_late(function, size=2):
     """Run a function on ranks, with large and with eager messages, and with each rank as the late one."""

@@ -17,7 +17,7 @@ import pytest
 import evener as ev
 from evener.system.world import current_world
 
-pytestmark = pytest.mark.usefixtures("launcher")
+pytestmark = [pytest.mark.usefixtures("launcher"), pytest.mark.slow]
 
 
 def test_a_nested_function_runs_on_all_ranks(capfd):

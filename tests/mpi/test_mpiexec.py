@@ -52,6 +52,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_parts_of_a_file(tmp_path):
     """Each rank reads a part, and all ranks raise the error of one rank."""
     ev.write(ev.read("rmat:8,directed,weights=real"), tmp_path / "g.txt")

@@ -18,6 +18,7 @@ from evener.engine import executor
 from evener.engine.engine import MIN_PARALLEL_WORK, Engine, PartitionedArray
 from evener.engine.exchange.forms import PulledValues
 from evener.engine.timeline import Progress
+from evener.kernels.compile_clock import compiling
 from evener.kernels.vertex import NO_VERTEX
 
 
@@ -499,6 +500,11 @@ def test_nothing_is_measured_after_finish(engine, kernels):
     assert [span.compute for span in engine.timeline] == before
     assert all(span.receive == span.bytes_sent == 0 for span in engine.timeline)
     assert seconds > 0
+    compiled = engine.timeline.compile_seconds
+    with compiling():
+        time.sleep(0.01)
+    assert (engine.finish(), engine.timeline.seconds) == (seconds, seconds)
+    assert engine.timeline.compile_seconds == compiled
 
 
 # ---- progress ---------------------------------------------------------------------------------------

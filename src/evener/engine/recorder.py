@@ -166,12 +166,12 @@ class Recorder:
         self._pending = []
 
     def finish(self) -> float:
-        """End the timeline and return the seconds of the run. Later calls record nothing."""
-        seconds = self.timeline.seconds or self.seconds
+        """End the timeline and return the seconds of the run. Later work and later calls are not measured."""
+        if not self.timeline.seconds:
+            self.timeline.seconds = self.seconds
+            self.timeline.compile_seconds = compile_seconds() - self._compiled
         self.settle()
         self._spans = []
-        self.timeline.compile_seconds = compile_seconds() - self._compiled
-        self.timeline.seconds = seconds
         if self._bar is not None:
             count = self._superstep + 1
             self._bar.close(f"{self._algorithm}: {count} superstep{'' if count == 1 else 's'}")

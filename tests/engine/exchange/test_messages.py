@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -159,6 +161,36 @@ def ends():
     route = upload_route(Route.from_index(0, 1, 50, np.arange(0, 210, 3, dtype=np.uint32), 210), owner)
     assert route.first is None
     return links(route, holder, owner)
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monkeypatch, publish):
+    """The packets of the next exchange do not arrive in the arrays of the one that failed."""
+    engine = Engine(placed, "test")
+    first, second = engine.array("float32", 1), engine.array("float32", 2)
+    count = itertools.count()
+    targets = PulledValues.targets
+
+    def fail(form, link):
+        if next(count) == 2:
+            raise MemoryError
+        return targets(form, link)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PulledValues, "targets", fail)
+        with pytest.raises(MemoryError):
+            if publish:
+                engine.compute("bits.count_range", engine.bits(), 0, engine.owned, publish=first)
+            else:
+                engine.pull(first)
+    for array in (first, second):  # mirrors that a pull must replace
+        for part, own in zip(array, engine.owned, strict=True):
+            part[own:] = 0
+    engine.pull(second)
+    for array, value in ((first, 0), (second, 2)):
+        for part, own in zip(engine.download(array), engine.owned, strict=True):
+            assert (part[own:] == value).all()
+    engine.finish()
 
 
 def links(route, holder, owner):

@@ -160,8 +160,10 @@ class Exchange:
         self.cancel_published()
         self._begin_verb()
         self._turn = 1 - self._turn
-        self._published = self._pulled(array, None, published=True)
-        return self._sends(self._published, self._published_posts)
+        form = self._pulled(array, None, published=True)
+        sends = self._sends(form, self._published_posts)
+        self._published = form
+        return sends
 
     def _pulled(
         self, array: PartitionedArray, changed: PartitionedArray | None, *, published: bool = False
@@ -257,9 +259,10 @@ class Exchange:
             return sent
 
         links = [link for link in self._links[form.links] if not link.in_place]
-        for link in links:
-            if link.to_partition != ELSEWHERE:
-                link.receive_end.expect(form.targets(link))
+        # If memory for one of the targets is missing, no receiver expects a packet that is never sent.
+        incoming = [(link, form.targets(link)) for link in links if link.to_partition != ELSEWHERE]
+        for link, targets in incoming:
+            link.receive_end.expect(targets)
         steps = no_steps(self._elements)
         for p, own in enumerate(steps):
             if outgoing := [link for link in links if link.from_partition == p]:

@@ -108,10 +108,10 @@ class Exchange:
         """Return a link of a route, with the ends that are on this rank."""
         ends = (route.mirror_partition, route.owner)
         sender, receiver = ends if kind == "push" else ends[::-1]
-        one, other = (
+        start, end = (
             p - self._first if self._ranks[p] == self._rank else ELSEWHERE for p in (sender, receiver)
         )
-        outbox, inbox = (None if p == ELSEWHERE else Buffers(self._elements[p]) for p in (one, other))
+        outbox, inbox = (None if p == ELSEWHERE else Buffers(self._elements[p]) for p in (start, end))
         send_end, receive_end = Sender(), Receiver()
         if outbox is not None and inbox is not None:
             send_end, receive_end = connect(outbox.element, inbox.element, complete=kind == "complete pull")
@@ -125,7 +125,7 @@ class Exchange:
             elif inbox is not None:
                 receive_end = self._network.receiver(far, inbox.element, self._carriers[kind])
         buffers = cast("Buffers", outbox), cast("Buffers", inbox)
-        return Link(route, one, other, *buffers, send_end, receive_end)
+        return Link(route, start, end, *buffers, send_end, receive_end)
 
     # ---- verbs ------------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ class DeviceSender(Sender):
     Parameters
     ----------
     far : FarEnd
-    element : Gpu
+    element : GpuElement
         The element that sends.
     carrier : Carrier
 

@@ -133,3 +133,10 @@ def test_the_first_wrong_row_is_named_even_if_the_file_ends_within_a_row(tmp_pat
     for read in (ev.read, lambda path: run_ranks(1, lambda world: read_share(path, world))):
         with pytest.raises(ev.FormatError, match="line 2: expected 3 fields, as in the first line, found 2$"):
             read(tmp_path / "g.txt")
+
+
+def test_several_ranks_refuse_column_names_with_a_public_error(tmp_path):
+    (tmp_path / "g.tsv").write_text("source\ttarget\na\tb\n")
+    with pytest.raises(ev.FormatError, match="found column names") as refused:
+        run_ranks(2, lambda world: read_share(tmp_path / "g.tsv", world))
+    assert type(refused.value) is ev.FormatError

@@ -120,3 +120,23 @@ def test_several_ranks_read_empty_fields(content, tmp_path):
     (tmp_path / "g.tsv").write_text(content + content.splitlines()[0][0] + "\t\tx\n")
     with pytest.raises(ev.FormatError, match=r"line 4: .*empty field"):
         run_ranks(3, lambda world: read_share(tmp_path / "g.tsv", world))
+
+
+def test_several_ranks_compare_rows_with_the_first_row_of_the_file(tmp_path):
+    (tmp_path / "g.tsv").write_text("a\tb\tx\nb\tc\tx\nc\td\nd\te\tx\n")
+    shares = run_ranks(2, lambda world: read_share(tmp_path / "g.tsv", world))
+    assert [len(share.edges.src) for share in shares] == [2, 2]  # the second rank begins with a short row
+
+
+def test_the_first_wrong_row_is_named_even_if_the_file_ends_within_a_row(tmp_path):
+    (tmp_path / "g.txt").write_text("a b x\nb c\nc d x\nd")
+    for read in (ev.read, lambda path: run_ranks(1, lambda world: read_share(path, world))):
+        with pytest.raises(ev.FormatError, match="line 2: expected 3 fields, as in the first line, found 2$"):
+            read(tmp_path / "g.txt")
+
+
+def test_several_ranks_refuse_column_names_with_a_public_error(tmp_path):
+    (tmp_path / "g.tsv").write_text("source\ttarget\na\tb\n")
+    with pytest.raises(ev.FormatError, match="found column names") as refused:
+        run_ranks(2, lambda world: read_share(tmp_path / "g.tsv", world))
+    assert type(refused.value) is ev.FormatError

@@ -192,7 +192,7 @@ def _refuse_column_names(text: Text, heading: EdgeListHeading) -> None:
     """Raise if a first line has usual column names: ranks do not look at the other lines before they read."""
     names = [field.decode("utf-8", "replace") for field in lines.fields_of(text.peek() or b"")]
     if not heading.strings and find_edge_columns(names):
-        raise _ColumnNamesError(_COLUMN_NAMES, path=text.source.path, line=text.line + 1)
+        raise FormatError(_COLUMN_NAMES, path=text.source.path, line=text.line + 1)
 
 
 def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:

@@ -105,11 +105,7 @@ def read_fields(world: World, source: Source, *, line: int, offset: int) -> Text
     def columns_of() -> list[Any]:
         if fields is None:
             return [pa.chunked_array([], pa.string())] * min(max(len(first), 2), 3)
-        if cut and len(fields[-1]) < len(first):
-            found = f"found {len(fields[-1])}; the file ends within this line, so download it again"
-            msg = f"expected {len(first)} fields, as in the first line, {found}"
-            raise FormatError(msg, path=source.path, line=int(own[-1]))
-        return _columns(text, fields, len(first), separator, own, source.path)
+        return _columns(text, fields, len(first), separator, own, source.path, cut=cut)
 
     columns = on_all_ranks(world, columns_of)
     third = next((one for one in world.allgather(_third(columns)) if one), "")
@@ -148,18 +144,22 @@ def _separator_of(first: str) -> str:
 
 
 def _columns(
-    text: Any, fields: Any, count: int, separator: str, line: NDArray[np.intp], path: Path
+    text: Any, fields: Any, count: int, separator: str, line: NDArray[np.intp], path: Path, *, cut: bool
 ) -> list[Any]:
-    """Return the first columns of fields; the first line has `count` fields."""
+    """Return the first columns of fields, as `TextFields`; the first line of the file has `count` fields."""
     counts = pc.list_value_length(fields).to_numpy()
     if count < 2:
         msg = f"expected tail and head with a separator between them, found {text[0].as_py()[:60]!r}"
         raise FormatError(msg, path=path, line=int(line[0]))
-    wrong = np.flatnonzero(_misfits(fields) if separator else counts != count)
-    if len(wrong):
+    wrong = _misfits(fields, count) if separator else counts != count
+    is_part = np.zeros_like(wrong)
+    is_part[-1] = cut and counts[-1] < count
+    if (wrong | is_part).any():
+        row = int((wrong | is_part).argmax())
         kind = f" separated by {_WORDS[separator]}" if separator else ""
-        msg = f"expected {count} fields{kind}, as in the first line, found {counts[wrong[0]]}"
-        raise FormatError(msg, path=path, line=int(line[wrong[0]]))
+        msg = f"expected {count} fields{kind}, as in the first line, found {counts[row]}"
+        end = "; the file ends within this line, so download it again" if is_part[row] else ""
+        raise FormatError(msg + end, path=path, line=int(line[row]))
     columns = [_column(fields, place) for place in range(min(count, 3))]
     for column in columns[:2]:
         empty = np.flatnonzero(pc.equal(column, "").to_numpy())
@@ -169,12 +169,12 @@ def _columns(
     return columns
 
 
-def _misfits(fields: Any) -> NDArray[np.bool_]:
-    """Return whether each line lacks a head, or has fields that are not empty after those of the first."""
+def _misfits(fields: Any, count: int) -> NDArray[np.bool_]:
+    """Return whether each line lacks a head, or has fields that are not empty after the first `count`."""
     counts = pc.list_value_length(fields).to_numpy()
     wrong: NDArray[np.bool_] = counts < 2
-    for row in np.flatnonzero(counts > counts[0]):
-        wrong[row] = any(fields[int(row)].as_py()[counts[0] :])
+    for row in np.flatnonzero(counts > count):
+        wrong[row] = any(fields[int(row)].as_py()[count:])
     return wrong
 
 
@@ -201,7 +201,7 @@ def _choose_fields(text: Any, begin: str, line: NDArray[np.intp], path: Path) ->
     one_kind = split(text, separator, line, path)
     of_any = split(text, "", line, path)
     if not _is_regular(one_kind):
-        fits = _is_regular(of_any) and _misfits(one_kind).any()
+        fits = _is_regular(of_any) and _misfits(one_kind, len(one_kind[0])).any()
         return (of_any, "") if fits else (one_kind, separator)
     if _is_regular(of_any) and _is_weighted(of_any) and one_kind[0].as_py()[:2] != of_any[0].as_py()[:2]:
         msg = (

@@ -138,6 +138,15 @@ def _halve_until_one(x):
     return x
 
 
+class Steps:
+    halve = _halve_until_one
+
+
+def _names_a_loop(m, v):
+    step = Steps.halve
+    return step(v)
+
+
 def _called_on(function):
     """Return the thread that calls a kernel with an operator, and the threads that its loops may use."""
 
@@ -151,12 +160,22 @@ def _called_on(function):
     return CpuElement("cpu:1", 1).run(kernel)
 
 
-@pytest.mark.parametrize("function", [lambda m, v: _halve_until_one(v)])
+@pytest.mark.parametrize("function", [lambda m, v: _halve_until_one(v), _names_a_loop])
 def test_functions_with_loops_run_on_another_thread_with_the_threads_of_the_element(function):
     """A wait for them ends by an interrupt."""
     thread, threads = _called_on(function)
     assert thread is not threading.current_thread()
     assert threads == 1
+
+
+def test_a_field_with_the_name_of_the_enclosing_function():
+    """The name is not read, so the enclosing function is no part of the operator."""
+    thread, _ = _called_on(halved())
+    assert thread is threading.current_thread()
+
+
+def halved():
+    return lambda m, v: m.halved / 2
 
 
 def test_reads():

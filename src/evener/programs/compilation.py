@@ -173,7 +173,7 @@ def user_kernel(
     # Numba's parallel loops get no empty tuple.
     numbers = tuple(number for one in own for number in one.numbers) or (0,)
     called = partial(kernel_of(key, build), numbers)
-    return _interruptible(called) if any(has_loop(one.python) for one in own) else called
+    return _interruptible(called) if any(has_loop(one.function) for one in own) else called
 
 
 def _interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
+import threading
 
+import numba
 import numpy as np
 import pytest
 from numba.core import event
 
 import evener as ev
+from evener.elements.cpu import CpuElement
 from evener.programs import compilation, kernel_cache
 from evener.programs.algebra import check_algebra
 from evener.programs.operators import read_operator
@@ -127,6 +130,52 @@ def test_numbers_of_an_operator_are_arguments():
     assert len({scaled(2).meaning, scaled(2.0).meaning, scaled(3).meaning}) == 3
     assert scaled(2).key == scaled(3).key != scaled(2.0).key
     assert scaled(2).fixed.key != scaled(3).fixed.key
+
+
+def _halve_until_one(x):
+    while x > 1:
+        x /= 2
+    return x
+
+
+class Steps:
+    halve = _halve_until_one
+
+
+def _names_a_loop(m, v):
+    step = Steps.halve
+    return step(v)
+
+
+def _called_on(function):
+    """Return the thread that calls a kernel with an operator, and the threads that its loops may use."""
+
+    def make(_):
+        def kernel(_):
+            return threading.current_thread(), numba.get_num_threads()
+
+        return kernel
+
+    kernel = compilation.user_kernel(make, [read_operator("combine2", function, ())], [()])
+    return CpuElement("cpu:1", 1).run(kernel)
+
+
+@pytest.mark.parametrize("function", [lambda m, v: _halve_until_one(v), _names_a_loop])
+def test_functions_with_loops_run_on_another_thread_with_the_threads_of_the_element(function):
+    """A wait for them ends by an interrupt."""
+    thread, threads = _called_on(function)
+    assert thread is not threading.current_thread()
+    assert threads == 1
+
+
+def test_a_field_with_the_name_of_the_enclosing_function():
+    """The name is not read, so the enclosing function is no part of the operator."""
+    thread, _ = _called_on(halved())
+    assert thread is threading.current_thread()
+
+
+def halved():
+    return lambda m, v: m.halved / 2
 
 
 def test_reads():

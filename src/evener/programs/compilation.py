@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numba
 import numpy as np
 from numba import types
 
@@ -172,7 +173,18 @@ def user_kernel(
     # Numba's parallel loops get no empty tuple.
     numbers = tuple(number for one in own for number in one.numbers) or (0,)
     called = partial(kernel_of(key, build), numbers)
-    return interruptible(called) if any(has_loop(one.python) for one in own) else called
+    return _interruptible(called) if any(has_loop(one.function) for one in own) else called
+
+
+def _interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an `interruptible` kernel whose parallel loops run on as many threads as its caller allows."""
+
+    def on_threads(threads: int, *args: Any) -> Any:
+        numba.set_num_threads(threads)  # each thread has a number of its own
+        return kernel(*args)
+
+    interrupted = interruptible(on_threads)
+    return lambda *args: interrupted(numba.get_num_threads(), *args)
 
 
 def checked(

@@ -193,6 +193,33 @@ def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monk
     engine.finish()
 
 
+def test_a_pull_before_a_publication_without_memory_sends_nothing_later(placed, monkeypatch):
+    """The mirrors of an array that was to be pulled are not the targets of another array's packets."""
+    engine = Engine(placed, "test")
+    first, second, third = (engine.array("float32", value) for value in (1, 2, 3))
+    targets = PulledValues.targets
+
+    def fail(form, link):
+        if form._published:
+            raise MemoryError
+        return targets(form, link)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PulledValues, "targets", fail)
+        with pytest.raises(MemoryError):
+            engine.compute(
+                "bits.count_range", engine.bits(), 0, engine.owned, pull_before=first, publish=third
+            )
+    for array in (first, second):
+        for part, own in zip(array, engine.owned, strict=True):
+            part[own:] = 0
+    engine.pull(second)
+    for array, value in ((first, 0), (second, 2)):
+        for part, own in zip(engine.download(array), engine.owned, strict=True):
+            assert (part[own:] == value).all()
+    engine.finish()
+
+
 def links(route, holder, owner):
     """Return the push and the pull of a route."""
     of_mirrors, of_owner = Buffers(holder), Buffers(owner)

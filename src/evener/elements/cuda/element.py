@@ -10,9 +10,8 @@ from evener.elements.cuda.clock import EventClock
 from evener.elements.cuda.device import access_each_other
 from evener.elements.cuda.discovery import gpus, missing
 from evener.elements.cuda.gpu_memory import GpuMemory
-from evener.elements.cuda.group import GpuGroup
+from evener.elements.cuda.group import GpuGroup, RankGpuGroup
 from evener.elements.cuda.launch import Launcher
-from evener.elements.cuda.rank_group import RankGpuGroup
 from evener.elements.cuda.source import OwnSource, declaration, declared_in
 from evener.elements.cuda.streams import CopyDone
 from evener.errors import ArgumentError, DeviceError

@@ -18,13 +18,7 @@ __all__ = ["CpuElement", "Element", "named", "parse_elements", "usable_cores"]
 
 
 def named(on: str | Iterable[str] | None) -> list[str] | None:
-    """Return the names in `on`, which may be an iterator; None if `on` is None.
-
-    Raises
-    ------
-    ArgumentError
-        If it holds no names.
-    """
+    """Return the names in `on`, which may be an iterator; None if `on` is None."""
     if on is None:
         return None
     if isinstance(on, bytes | bytearray) or not isinstance(on, str | Iterable):

@@ -63,16 +63,9 @@ def _empty(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class CpuElement:
-    """Cores of this process.
+    """Cores of this process, with their name in ``on=`` and the threads that kernels use.
 
-    Parameters
-    ----------
-    name : str
-        The name in ``on=``.
-    threads : int
-        Threads that kernels use.
-    pinned : bool
-        Whether exchanged arrays are in page-locked memory, which GPUs copy asynchronously.
+    With `pinned`, exchanged arrays are in page-locked memory, which GPUs copy asynchronously.
     """
 
     kind = "cpu"
@@ -94,13 +87,7 @@ class CpuElement:
     def allocate(
         self, length: int, dtype: DTypeLike, fill: object | None = None, *, exchanged: bool = False
     ) -> NDArray[Any]:
-        """Return a NumPy array, filled or undefined.
-
-        Raises
-        ------
-        OutOfMemoryError
-            If the system has no memory for it.
-        """
+        """Return a NumPy array, filled or undefined; raise OutOfMemoryError if the system has no memory."""
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
         locked = self._pinned and exchanged

@@ -17,18 +17,7 @@ __all__ = ["ElementDescription", "describe_elements"]
 
 @dataclass(frozen=True, slots=True)
 class ElementDescription:
-    """An element without its device.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "cpu" or "cuda".
-    threads : int
-        Threads of a CPU.
-    index : int or None
-        Number of a GPU.
-    """
+    """An element without its device: the kind "cpu" with its threads, or "cuda" with the GPU's number."""
 
     name: str
     kind: str
@@ -38,11 +27,6 @@ class ElementDescription:
 
 def describe_elements(on: str | Sequence[str]) -> list[ElementDescription]:
     """Return the elements that `on` names, without creating them. A CPU may have any number of threads.
-
-    Raises
-    ------
-    ArgumentError
-        For a name that is no element.
 
     Examples
     --------

@@ -43,25 +43,9 @@ def names_of(file: str | OwnSource, types: Mapping[str, str]) -> list[str]:
 def compiled(file: KernelSource, types: Mapping[str, str], arch: str) -> Binary:
     """Return the compiled kernels of ``file.cu`` that have exactly these template parameters.
 
-    Parameters
-    ----------
-    file : str, OwnSource or LinkedFile
-        The name of a packaged file, a source from outside the package, or a packaged file with functions.
-    types : mapping of str to str
-        A C type for each template parameter.
-    arch : str
-        The architecture, as `architecture` returns it: "sm_90".
-
-    Returns
-    -------
-    Binary
-        Cached in the user's cache directory, under a digest of source, functions, types, architecture and
-        compilers.
-
-    Raises
-    ------
-    DeviceError
-        If NVRTC cannot be loaded, or rejects the source. If functions cannot be linked.
+    `types` has a C type for each template parameter, and `arch` is what `architecture` returns: "sm_90". The
+    user's cache directory keeps the binary under a digest of source, functions, types, architecture and
+    compilers.
     """
     if isinstance(file, LinkedFile):
         key = [_compiler_key(file.file, types, arch), file.key, versions()]

@@ -30,25 +30,10 @@ _WEIGHT = 800.0
 
 
 class CudaElement(GpuMemory):
-    """One GPU.
+    """One GPU, with its name in ``on=`` and its index in CUDA's numbering.
 
-    Kernels are launched asynchronously. `result` waits for a kernel's results, and `wait` for all work.
-
-    Parameters
-    ----------
-    name : str
-        The name in ``on=``.
-    index : int
-        The index of the GPU in CUDA's numbering.
-    max_memory : int, optional
-        Bytes that a partition and its state may use. Default: all free memory.
-
-    Raises
-    ------
-    ArgumentError
-        If the machine has no GPU with this index.
-    DeviceError
-        If no GPU is usable. The message says why.
+    Kernels are launched asynchronously. `result` waits for a kernel's results, and `wait` for all work. A
+    partition and its state may use `max_memory` bytes; by default, all free memory.
     """
 
     kind = "cuda"

@@ -35,14 +35,7 @@ class _Event(NamedTuple):
 
 
 class GpuSharing:
-    """The implementation of `evener.elements.protocols.Sharing`.
-
-    Parameters
-    ----------
-    index : int
-        The index of the GPU in CUDA's numbering.
-    device : cupy.cuda.Device
-    """
+    """The implementation of `evener.elements.protocols.Sharing`."""
 
     def __init__(self, index: int, device: Any) -> None:
         self._index = index

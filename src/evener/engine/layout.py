@@ -30,7 +30,7 @@ class Layout:
             for element, p in zip(partitioned.elements, partitions, strict=True)
         ]
         weights, mirrored, host_edges, cpus = zip(*chain(*partitioned.world.allgather(own)), strict=True)
-        # Of the elements of all ranks.
+        # The weights of the elements of all ranks.
         self._weights: Sequence[float] = weights
         self.has_mirrors = any(mirrored)
         self.reads_host_edges = any(host_edges)

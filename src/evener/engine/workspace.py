@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from evener.elements.peers import copy_between
+from evener.elements.protocols import copy_between
 from evener.engine.array import PartitionedArray
 from evener.engine.layout import Layout, layout_of
 from evener.errors import ArgumentError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.elements.peers import copy_between
+from evener.elements.protocols import copy_between
 from evener.programs.mapreduce.records import SortedRun
 from evener.system.memory import require_for_run
 

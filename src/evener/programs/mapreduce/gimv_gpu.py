@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evener.elements.peers import copy_between
+from evener.elements.protocols import copy_between
 from evener.kernels.kernel import Kernel, LinkedFile
 from evener.programs.steps import is_constant, owned_values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evener.elements.peers import copy_between
+from evener.elements.protocols import copy_between
 from evener.engine.exchange.transport import Transport, copying_ends, reading_ends
 
 if TYPE_CHECKING:

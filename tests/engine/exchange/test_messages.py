@@ -171,6 +171,12 @@ def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monk
     count = itertools.count()
     targets = PulledValues.targets
 
+    def exchange():
+        if publish:
+            engine.compute("bits.count_range", engine.bits(), 0, engine.owned, publish=first)
+        else:
+            engine.pull(first)
+
     def fail(form, link):
         if next(count) == 2:
             raise MemoryError
@@ -179,10 +185,7 @@ def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monk
     with monkeypatch.context() as patch:
         patch.setattr(PulledValues, "targets", fail)
         with pytest.raises(MemoryError):
-            if publish:
-                engine.compute("bits.count_range", engine.bits(), 0, engine.owned, publish=first)
-            else:
-                engine.pull(first)
+            exchange()
     for array in (first, second):  # mirrors that a pull must replace
         for part, own in zip(array, engine.owned, strict=True):
             part[own:] = 0

@@ -12,6 +12,7 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu.comparison import count_parts
 from evener.partition.sizes import PartitionSizes
 from evener.partition.statistics import imbalance
+from evener.partition.streams import neighbour_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,13 +80,10 @@ def count_partitions(
     elements : int
     """
     # An out-edge is stored with its tail, so the rows of its heads list the owners that store it.
-    followed = {"out": ("in",), "in": ("out",), "both": ("out", "in")}[directions]
-    rows = [graph if one == "out" else graph.reverse for one in followed] if graph.directed else [graph]
-    arrays = [read_only(array) for one in rows for array in (one.offsets, one.targets)]
-    arrays += [read_only(np.empty(0, array.dtype)) for array in arrays[: 4 - len(arrays)]]
+    rows = neighbour_rows(graph, {"out": "in", "in": "out"}.get(directions, directions))
     threads = numba.get_num_threads()
     counts = np.zeros((threads, 4, elements), np.uint64)
-    count_parts(*arrays, read_only(owner), np.zeros((threads, elements), np.uint64), counts)
+    count_parts(*rows, read_only(owner), np.zeros((threads, elements), np.uint64), counts)
     edges, boundary, mirrors, remote = counts.sum(axis=0).astype(int)
     owned = np.bincount(owner, minlength=elements)
     connected = np.bincount(owner[np.asarray(degree) > 0], minlength=elements)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.partition.policy import Processors, Vertices
+    from evener.partition.policy import Owners, Processors, Vertices
 
 __all__ = [
     "PIECE",
@@ -32,6 +32,7 @@ __all__ = [
     "descending",
     "descending_places",
     "in_order",
+    "in_turn",
     "owner_array",
     "shuffled",
     "shuffled_places",
@@ -85,9 +86,23 @@ def owner_array(n: int, elements: int) -> NDArray[Any]:
     return np.zeros(n, dtype=np.uint8 if elements <= np.iinfo(np.uint8).max + 1 else np.uint16)
 
 
-def in_order(
-    order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]],
-) -> Callable[[Vertices, Processors, int], NDArray[Any]]:
+def in_turn(key: Callable[[NDArray[np.uint64], int], NDArray[np.uint64]]) -> Owners:
+    """Return the `owners` of a policy that deals vertices to elements: `key` modulo the number of elements.
+
+    `key` gets the numbers of all vertices, and the number of elements.
+    """
+
+    def owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - owners
+        count = len(processors.shares)
+        owner = owner_array(len(vertices.degree), count)
+        keys = key(np.arange(len(owner), dtype=np.uint64), count)
+        np.remainder(keys, np.uint64(count), out=owner, casting="unsafe")
+        return owner
+
+    return owners
+
+
+def in_order(order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]]) -> Owners:
     """Return the `owners` of a policy that cuts an order where each element has its share of the edges."""
 
     def owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:

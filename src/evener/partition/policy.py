@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
+    Owners = Callable[["Vertices", "Processors", int], NDArray[Any]]
+
 __all__ = [
     "PLANNED",
     "Policy",
@@ -133,7 +135,7 @@ class Policy(NamedTuple):
         paper that defines the policy.
     """
 
-    owners: Callable[[Vertices, Processors, int], NDArray[Any]]
+    owners: Owners
     needs: Needs
     order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]] | None = None
     places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]] | None = None

@@ -16,24 +16,17 @@ from evener.kernels.cpu import numbering
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.block_exchange import fetch_in_rounds
 from evener.partition.degrees import order_by_degree, replace_by_places
-from evener.partition.partition import (
-    LONG_RUN,
-    NEARLY_ALL,
-    Edges,
-    Partition,
-    PendingEdges,
-    partition_of,
-    work_blocks,
-)
+from evener.partition.partition import LONG_RUN, NEARLY_ALL, Partition, partition_of, pending_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from evener.graph.csr import CSR
     from evener.partition.distributed.graph import DistributedGraph
     from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.distributed.owned_rows import LocalRows, OwnedRows
+    from evener.partition.distributed.owned_rows import OwnedRows
     from evener.system.world import World
 
 __all__ = ["DistributedNumbering", "build_own_partitions"]
@@ -116,7 +109,7 @@ def build_own_partitions(
     return partitions, DistributedNumbering(graph, numbers, own, mirrors)
 
 
-def _number_targets(n: int, rows: dict[str, LocalRows], begin: int, end: int) -> NDArray[np.uint32]:
+def _number_targets(n: int, rows: dict[str, CSR], begin: int, end: int) -> NDArray[np.uint32]:
     """Return the distinct targets of rows in ascending order, and replace targets by their positions."""
     threads = numba.get_num_threads()
     parts = [
@@ -266,34 +259,18 @@ def _partition(
         direction: _count_remote(rows, begin, end, mirrors.position) for direction, rows in owned.rows.items()
     }
     replace_by_places(mirrors.position, mirrors.order)
+    own_rows = np.arange(begin, end, dtype=np.uint32)
     stored = {}
     for direction, rows in owned.rows.items():
-        own = rows.offsets[begin : end + 1]
-        bounds = own - own[0]
-        blocks = work_blocks(bounds)
-        pending = PendingEdges(
-            rows,
-            np.arange(begin, end, dtype=np.uint32),
-            bounds,
-            blocks,
-            mirrors.position,
-            len(vertices),
-            mirrors.order,
+        bounds = rows.offsets[begin : end + 1] - rows.offsets[begin]
+        stored[direction] = pending_edges(
+            rows, own_rows, bounds, mirrors.position, len(vertices), mirrors.order, boundary[direction]
         )
-        stored[direction] = Edges(
-            offsets=bounds,
-            targets=pending,
-            weights=None,
-            blocks=blocks,
-            rows=int(np.searchsorted(bounds, bounds[-1])),
-            boundary=boundary[direction],
-        )
-    out, in_ = stored.get("out"), stored.get("in")
     degree = owned.out_degree[begin:end]
-    return partition_of(p, vertices, mirrors.bounds, degree, out, in_ if graph.directed else out)
+    return partition_of(p, vertices, mirrors.bounds, degree, stored, directed=graph.directed)
 
 
-def _count_remote(rows: LocalRows, begin: int, end: int, position: NDArray[np.uint32]) -> int:
+def _count_remote(rows: CSR, begin: int, end: int, position: NDArray[np.uint32]) -> int:
     """Return how many edges of rows lead to mirrors."""
     targets = rows.targets[int(rows.offsets[begin]) : int(rows.offsets[end])]
     threads = numba.get_num_threads()

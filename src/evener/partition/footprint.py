@@ -1,4 +1,4 @@
-"""Footprint: the bytes of a partition on a GPU, and the edges that fit there.
+"""Footprint: the bytes of a partition on a GPU, the edges that fit there, and the bytes on the host.
 
 A partition of low-degree vertices has many vertices, whose state leaves less room for edges (T13 §7). The
 footprint therefore matters as much as speed for the choice between the policies `high` and `low`.
@@ -6,6 +6,7 @@ footprint therefore matters as much as speed for the choice between the policies
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +16,12 @@ from evener.errors import DeviceOutOfMemory
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.graph.graph import Graph
     from evener.partition.partition import Partition
 
 __all__ = [
@@ -30,9 +32,13 @@ __all__ = [
     "STATE_BYTES",
     "Tiers",
     "bytes_excluding_edges",
+    "bytes_needed",
     "column_block_bytes",
     "count_host_edges",
+    "edge_bytes",
     "long_rows",
+    "most_edges",
+    "share_on_host",
     "tiers_of",
     "too_large",
     "whole_rows",
@@ -256,3 +262,76 @@ def long_rows(partition: Partition) -> int:
         return -sum(int(edges.offsets[row + 1] - edges.offsets[row]) for edges in stored)
 
     return bisect_right(range(partition.owned), -MIN_PREFIXED_ROW * len(stored), key=minus_edges)
+
+
+# ---- before a graph is placed ---------------------------------------------------------------------
+
+
+def most_edges(
+    graph: Graph,
+    directions: str,
+    shares: NDArray[np.float64],
+    rooms: Sequence[int | None],
+    ranks: Sequence[int],
+) -> list[float]:
+    """Return the stored edges that fit each element with its share of the vertices and all mirrors.
+
+    `shares`, `rooms` and `ranks` have the share, the room in bytes and the rank of each element.
+    """
+    stored = 1 + (graph.directed and directions == "both")
+    edge = edge_bytes(graph, directions) / max(1, graph.m * stored)
+    others = len(shares) - 1
+    fitting = []
+    for share, room, rank in zip(shares.tolist(), rooms, ranks, strict=True):
+        owned, edges = round(share * graph.n), round(share * graph.m) * stored
+        needed = bytes_excluding_edges(owned, graph.n - owned, owned * others, edges, directions=stored)
+        far = np.asarray(ranks) != rank
+        needed += window_bytes(round(float(shares[far].sum()) * graph.n), owned * int(far.sum()))
+        fitting.append(math.inf if room is None else max(0.0, (room - needed) / max(1.0, edge)))
+    return fitting
+
+
+def share_on_host(elements: list[Element], shares: NDArray[np.float64], stored: int) -> float:
+    """Return the smallest share of the edges in host memory: the CPU's, and the edges that fit no GPU.
+
+    `stored` is the bytes of the edges of all partitions.
+    """
+    rooms = (element.room() for element in elements)
+    return float(
+        sum(
+            share if room is None else max(0.0, share - room / max(stored, 1))
+            for room, share in zip(rooms, shares, strict=True)
+        )
+    )
+
+
+def _stored_adjacencies(graph: Graph, directions: str) -> int:
+    """Return the number of adjacencies that the partitions store."""
+    return 2 if graph.directed and directions == "both" else 1
+
+
+def edge_bytes(graph: Graph, directions: str) -> int:
+    """Return the bytes of the edges of all partitions."""
+    return _adjacency_bytes(graph) * _stored_adjacencies(graph, directions)
+
+
+def _adjacency_bytes(graph: Graph) -> int:
+    """Return the bytes of all targets and weights of one adjacency."""
+    return graph.m * (4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize))
+
+
+def bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
+    """Return the bytes of the partitions without mirrors, and of the temporary arrays to build them.
+
+    The share `on_host` of the edges stays in host memory.
+    """
+    edges = _adjacency_bytes(graph)
+    # A direction that the graph does not store is built from the other one, a third at a time.
+    wanted = ("out", "in") if directions == "both" else (directions,)
+    missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
+    reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
+    # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders. One direction
+    # of a directed graph needs a second degree and a second order.
+    second = 12 if graph.directed and directions != "both" else 0
+    vertices = (_stored_adjacencies(graph, directions) * 8 + 30 + second) * graph.n
+    return int(edge_bytes(graph, directions) * on_host) + reverse_bytes + vertices

@@ -10,8 +10,7 @@ from evener.errors import ArgumentError
 from evener.graph.views import html_table
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.agreement import call_number, collective

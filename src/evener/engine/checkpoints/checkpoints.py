@@ -23,8 +23,7 @@ from evener.engine.checkpoints.shards import ShardWriter
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
 from evener.errors import ArgumentError, EvenerError, FileError
 from evener.graph.checks import type_name
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.system.agreement import on_all_ranks
 from evener.system.log import log
 

@@ -16,7 +16,7 @@ from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import MAX_VERTICES, read_only
 from evener.graph.ids import EdgeArrays, distinct
 from evener.kernels.cpu import numbering as kernels
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import block_bounds
 from evener.system.agreement import on_all_ranks
 from evener.system.memory import require
 

@@ -21,7 +21,6 @@ __all__ = [
     "MAX_OUT_DEGREE",
     "by_descending_degree",
     "descending_degree_on_host",
-    "order_by_degree",
     "places_in",
     "replace_by_places",
     "stored_degree",
@@ -96,22 +95,13 @@ def vertices_as_stored(
 
 
 def by_descending_degree(degree: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.uint32]:
-    """Return the vertices in descending degree, and in ascending number among equal degrees."""
+    """Return the positions of degrees in descending order; equal degrees keep their order."""
     degree = degree.astype(np.uint64, copy=False)
     by_degree = np.empty(len(degree), dtype=np.uint32)
     degrees = int(degree.max(initial=0)) + 2
     require(8 * degrees, "sorting vertices by their degrees")
     kernels.order_by_degree(degree, np.zeros(degrees, dtype=np.uint64), by_degree)
     return by_degree
-
-
-def order_by_degree(degrees: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Return positions by descending degree; equal degrees keep their order. `degrees` is overwritten."""
-    np.invert(degrees, out=degrees)
-    degrees <<= np.uint64(32)
-    degrees |= np.arange(len(degrees), dtype=np.uint32)
-    degrees.sort()  # in place: an argsort needs twice the memory
-    return degrees.astype(np.uint32)
 
 
 def places_in(order: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -18,7 +18,7 @@ from evener.graph import csr as build
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.cpu.fill import copy
-from evener.partition.degrees import order_by_degree, replace_by_places
+from evener.partition.degrees import by_descending_degree, replace_by_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -338,8 +338,7 @@ def neighbour_order(vertices: NDArray[np.uint32], owned: int, out_degree: NDArra
     """Return the order of neighbours in rows: see `PendingEdges.order`."""
     if len(vertices) == owned:  # owned vertices are in descending degree
         return np.empty(0, np.uint32)
-    degrees = out_degree[vertices]  # a copy, which the sort overwrites
-    return order_by_degree(degrees.astype(np.uint64, copy=False))
+    return by_descending_degree(out_degree[vertices])
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

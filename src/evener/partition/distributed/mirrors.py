@@ -15,7 +15,7 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu import numbering
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.block_exchange import fetch_in_rounds
-from evener.partition.degrees import order_by_degree, replace_by_places
+from evener.partition.degrees import by_descending_degree, replace_by_places
 from evener.partition.partition import LONG_RUN, NEARLY_ALL, Partition, partition_of, pending_edges
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _number_targets(n: int, rows: dict[str, CSR], begin: int, end: int) -> NDArr
     neighbours = np.empty(int(counts.sum(dtype=np.int64)), np.uint32)
     numbering.list_marked_ids(bitmap, places, neighbours)
     for targets in parts:
-        numbering.rank_in_bitmap(read_only(targets), bitmap, places, targets, threads)
+        numbering.number_by_bitmap(read_only(targets), bitmap, places, targets, threads)
     return neighbours
 
 
@@ -211,9 +211,7 @@ class _Mirrors:
         [degrees] = fetch_in_rounds(world, ranges, self.vertices, [out_degrees])
         self.order = np.empty(0, np.uint32)
         if len(degrees):
-            words = np.concatenate([owned_degrees, degrees], dtype=np.uint64)
-            del degrees
-            self.order = order_by_degree(words)
+            self.order = by_descending_degree(np.concatenate([owned_degrees, degrees]))
 
     def _arrange(self, full: dict[int, NDArray[np.uint32]], owned: int) -> None:
         threads = numba.get_num_threads()
@@ -236,7 +234,7 @@ class _Mirrors:
                 before = np.zeros(len(bitmap), np.uint32)
                 np.cumsum(np.bitwise_count(bitmap)[:-1], out=before[1:], dtype=np.uint32)
                 place = np.empty(len(mine), np.uint32)
-                numbering.rank_in_bitmap(read_only(mine), bitmap, before, place, threads)
+                numbering.number_by_bitmap(read_only(mine), bitmap, before, place, threads)
                 self.vertices[begin + place] = self._neighbours[where]
                 self.local[begin + place] = mine
             self.position[where] = place + np.uint32(begin + owned)

@@ -65,19 +65,9 @@ class PartCounts:
 def count_partitions(
     graph: Graph, directions: str, owner: NDArray[Any], degree: NDArray[Any], elements: int
 ) -> PartCounts:
-    """Count the sizes of the partitions.
+    """Count the sizes of partitions that store edges in `directions`, given the owner of each vertex.
 
     Mirrors that `partition` adds to fill nearly full runs are not counted.
-
-    Parameters
-    ----------
-    graph : Graph
-    directions : {"both", "out", "in"}
-        The edges that partitions store.
-    owner : ndarray, shape (n,)
-    degree : ndarray, shape (n,)
-        Edges of each vertex.
-    elements : int
     """
     # An out-edge is stored with its tail, so the rows of its heads list the owners that store it.
     rows = neighbour_rows(graph, {"out": "in", "in": "out"}.get(directions, directions))

@@ -52,20 +52,9 @@ def descending_degree_on_host(
 
 
 def stored_degree(degree: NDArray[Any], out_degree: NDArray[Any], directions: str) -> NDArray[Any]:
-    """Return how many edges partitions store with each vertex of a directed graph.
+    """Return how many edges partitions store with each vertex of a directed graph, in the type of `degree`.
 
-    Parameters
-    ----------
-    degree : ndarray, shape (n,)
-        In-edges and out-edges of each vertex.
-    out_degree : ndarray, shape (n,)
-    directions : {"both", "out", "in"}
-        The edges that partitions store.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        `degree` itself if both directions are stored, else of the type of `degree`.
+    `degree` counts in-edges and out-edges; it is returned itself if both directions are stored.
     """
     if directions == "both":
         return degree
@@ -81,12 +70,7 @@ def vertices_as_stored(
 ) -> Vertices:
     """Return the vertices as a policy sees them, ordered by the edges that partitions store.
 
-    Parameters
-    ----------
-    graph : Graph
-    by_degree, degree, out_degree : ndarray, shape (n,)
-        The result of `descending_degree_on_host`.
-    directions : {"both", "out", "in"}
+    The arrays are those of `descending_degree_on_host`.
     """
     if not graph.directed or directions == "both":
         return Vertices(by_degree, degree, degree, graph)

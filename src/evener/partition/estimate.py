@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from evener.partition.policy import PLANNED
 from evener.partition.sizes import Degrees, ElementShare, Groups, owned_by_degree, partition_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -82,15 +82,7 @@ class GraphSizes:
     def of_one_part(cls, n: int, edges: int, *, directions: int, edge_bytes: int) -> GraphSizes:
         """Return the sizes of a graph on one element, where the degrees of the vertices are not needed.
 
-        Parameters
-        ----------
-        n : int
-        edges : int
-            Stored edges in all directions.
-        directions : int
-            The directions in which edges are stored: 1 or 2.
-        edge_bytes : int
-            Bytes of a stored edge.
+        `edges` counts the stored edges in all directions.
         """
         mean, counts = np.array([edges / max(n, 1)]), np.array([n], np.int64)
         return cls(Degrees(mean, counts, Groups.of_equal(mean), edges), directions, edge_bytes)
@@ -99,32 +91,17 @@ class GraphSizes:
         """Return the share of each partition's vertices with a mirror in each other partition, if known."""
         return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
 
-    def rows(self, owned: NDArray[np.float64]) -> _RowCounts:
-        """Return the rows of one direction for a partition with these vertices of each degree."""
+    def prefixes_of(self, owned: NDArray[np.float64]) -> Callable[[int], int]:
+        """Return how many rows of a number of edges get a prefix, as a function of this number.
+
+        `owned` has the vertices of each degree in the partition. Without `prefixes`, no row gets one.
+        """
         each = self.degrees.degree
         there = owned * each > 0
-        return _RowCounts(
-            np.append(0, np.cumsum(owned[there])),
-            np.append(0, np.cumsum((owned * each)[there])),
-            float(owned[there & (each >= MIN_PREFIXED_ROW * self.directions)].sum()),
-        )
-
-
-class _RowCounts(NamedTuple):
-    """Rows and edges of all directions before each degree, from the highest degree on."""
-
-    rows: NDArray[np.float64]
-    edges: NDArray[np.float64]
-    long: float
-
-    def prefixes_of(self, edges: int) -> int:
-        """Return how many of the rows of the first `edges` edges are long enough for a prefix."""
-        return min(round(float(np.interp(edges, self.edges, self.rows))), int(self.long))
-
-
-def _no_prefixes(_: int) -> int:
-    """Return 0, for a placement on which no algorithm searches rows."""
-    return 0
+        # Rows and edges of all directions before each degree, from the highest degree on.
+        rows, edges = (np.append(0, np.cumsum(counts[there])) for counts in (owned, owned * each))
+        long = int(owned[there & (each >= MIN_PREFIXED_ROW * self.directions)].sum()) if self.prefixes else 0
+        return lambda on_host: min(round(float(np.interp(on_host, edges, rows))), long)
 
 
 def estimate_shares(
@@ -137,20 +114,8 @@ def estimate_shares(
 ) -> tuple[list[ElementShare], list[int]]:
     """Return the share of each element, and the bytes of each share.
 
-    Parameters
-    ----------
-    sizes : GraphSizes
-    elements : sequence of Element
-    policy : str
-    alpha : float or None
-        Share of the edges on the CPU side, as in `partition`.
-    usable : float, default 1
-        Share of a GPU's room that may be filled.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If a share does not fit its GPU.
+    `alpha` is as in `partition`, and `usable` the share of a GPU's room that may be filled. Raises
+    DeviceOutOfMemory if a share does not fit its GPU.
     """
     on_cpu = [e.kind == "cpu" for e in elements]
     of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=on_cpu, policy=policy)
@@ -170,8 +135,8 @@ def estimate_shares(
             if needed > room:
                 raise too_large(element.name, part.vertices, part.mirrors, needed, room)
             if needed + part.edges * sizes.edge_bytes > room:
-                prefixes_of = sizes.rows(own).prefixes_of if sizes.prefixes else _no_prefixes
-                host, prefixes = count_host_edges(part.edges, sizes.edge_bytes, room - needed, prefixes_of)
+                room_for_edges, prefixes_of = room - needed, sizes.prefixes_of(own)
+                host, prefixes = count_host_edges(part.edges, sizes.edge_bytes, room_for_edges, prefixes_of)
                 share = replace(share, host_edges=host)
                 needed += prefixes * PREFIX_BYTES
         nbytes.append(needed + (part.edges - share.host_edges) * sizes.edge_bytes)

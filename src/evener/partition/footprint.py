@@ -72,16 +72,8 @@ _PIECES_BYTES = 2 * 8 / 512
 def bytes_excluding_edges(owned: int, mirrors: int, elsewhere: int, edges: int, *, directions: int) -> int:
     """Return the bytes of a partition on a GPU without targets and weights, with the state of any algorithm.
 
-    Parameters
-    ----------
-    owned, mirrors : int
-        Owned vertices and mirrors of the partition.
-    elsewhere : int
-        Mirrors, on other elements, of the owned vertices.
-    edges : int
-        Stored edges in all directions.
-    directions : int
-        Number of stored adjacencies.
+    `elsewhere` is the number of mirrors, on other elements, of the owned vertices. `edges` counts all stored
+    edges, and `directions` the stored adjacencies.
     """
     arrays = (
         _NAME_BYTES * (owned + mirrors) + _DEGREE_BYTES * owned + directions * _OFFSET_BYTES * (owned + 1)
@@ -95,12 +87,7 @@ def bytes_excluding_edges(owned: int, mirrors: int, elsewhere: int, edges: int, 
 def window_bytes(mirrors: int, elsewhere: int) -> int:
     """Return the bytes that a GPU keeps for links to partitions on other ranks.
 
-    Parameters
-    ----------
-    mirrors : int
-        Mirrors here of vertices of other ranks.
-    elsewhere : int
-        Mirrors, on other ranks, of the owned vertices.
+    `mirrors` are mirrors here of vertices of other ranks, and `elsewhere` those on other ranks of owned ones.
     """
     return _WINDOW_BYTES * (mirrors + elsewhere)
 
@@ -119,13 +106,7 @@ def run_bytes(partition: Partition, elsewhere: int) -> int:
 def column_block_bytes(tiles: int, blocks: int, items: int, steps: int, sums: int) -> int:
     """Return the bytes of column blocks and of building them; see `evener.partition.column_blocks`.
 
-    Parameters
-    ----------
-    tiles, blocks, items : int
-    steps : int
-        Steps of all items, 32 words of 4 bytes each.
-    sums : int
-        Number of float32 sums.
+    `steps` counts those of all items, 32 words of 4 bytes each, and `sums` float32 sums.
     """
     # Per tile: first row, lanes, place and blocks. Per item: order of lanes, description, build buffers.
     return (16 + blocks // 8 + 4) * tiles + (256 + 52 + 40) * items + 128 * steps + 4 * sums
@@ -175,15 +156,8 @@ def count_host_edges(
     increases it step by step. Each step closes half of the gap or more, if a prefix is at most half as large
     as its row. The number of steps is limited, because rows of one direction may be short.
 
-    Parameters
-    ----------
-    edges : int
-    edge_bytes : int
-        Bytes of a target and its weight.
-    room : int
-        Bytes for edges and prefixes.
-    prefixes_of : callable
-        Called with a number of edges in host memory; returns the number of their rows with a prefix.
+    `room` bytes are for edges and prefixes. `prefixes_of` returns how many rows have a prefix, given the
+    number of edges in host memory.
     """
     limit = int(room * PREFIX_ROOM_SHARE) // PREFIX_BYTES
 
@@ -213,21 +187,10 @@ def tiers_of(
 ) -> Tiers:
     """Return which edges of a partition stay in host memory, before the partition is uploaded.
 
-    Parameters
-    ----------
-    partition : Partition
-    elsewhere : int
-        Upper bound of the mirrors, on other elements, of the owned vertices.
-    element : Element
-    prefixes : bool
-        Whether the GPU keeps prefixes, for bottom-up search steps.
-    taken, promised : int
-        Bytes of other partitions in the same memory, and bytes that runs on them need.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If the vertices and the state of any algorithm do not fit.
+    `elsewhere` is an upper bound of the mirrors, on other elements, of the owned vertices. With `prefixes`,
+    the GPU keeps them for bottom-up search steps. `taken` and `promised` are the bytes of other partitions in
+    the same memory, and those that runs on them need. Raises DeviceOutOfMemory if the vertices and the state
+    of any algorithm do not fit.
     """
     room = element.room_after(taken)
     if room is None:

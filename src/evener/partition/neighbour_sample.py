@@ -61,15 +61,8 @@ class NeighbourSample:
     ) -> NeighbourSample | None:
         """Sample a graph. Return None if it has no edges or the rows needed are not in memory.
 
-        Parameters
-        ----------
-        graph : Graph
-        directions : {"in", "out", "both"}
-            The edges that its partitions will store.
-        degree : ndarray, shape (n,)
-            The stored edges of each vertex, by which a policy orders the vertices.
-        degrees : Degrees
-            The number of vertices of each degree.
+        Its partitions will store edges in `directions`. A policy orders the vertices by `degree`, their
+        stored edges.
         """
         if graph.m == 0:
             return None
@@ -90,10 +83,8 @@ class NeighbourSample:
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
         """Return, for partitions p and q, the share of p's connected vertices with a mirror in q.
 
-        Returns
-        -------
-        ndarray of float64, shape (P, P), or None
-            NaN for a partition without a sampled vertex. None for a policy that does not order by degree.
+        The share is NaN for a partition without a sampled vertex. Return None for a policy that does not
+        order by degree.
         """
         rule = find_policy(policy)
         if not rule.degrees_only or rule.order is None:

@@ -159,14 +159,9 @@ class Degrees:
         degree: NDArray[np.unsignedinteger],
         opposite: NDArray[np.unsignedinteger] | None = None,
     ) -> Degrees:
-        """Count the vertices of each degree.
+        """Count the vertices of each degree; `opposite` counts the stored edges that lead to each vertex.
 
-        Parameters
-        ----------
-        degree : ndarray, shape (n,)
-            Edges stored with each vertex.
-        opposite : ndarray, shape (n,), optional
-            Stored edges that lead to each vertex. Default: `degree`.
+        By default, as many edges lead to a vertex as are stored with it.
         """
         by = degree.astype(np.int64)
         counts = np.bincount(by, minlength=1)
@@ -186,19 +181,7 @@ class Degrees:
 
 
 def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> NDArray[np.float64]:
-    """Return how many vertices of each degree each partition owns.
-
-    Parameters
-    ----------
-    degrees : Degrees
-    policy : str
-    shares : sequence of float, length P
-        Share of the stored edges of each partition.
-
-    Returns
-    -------
-    ndarray of float64, shape (P, D)
-    """
+    """Return how many vertices of each degree each partition owns, shape (P, D), given its share of edges."""
     parts = np.empty((len(shares), len(degrees.count)))
     rule = find_policy(policy)
     if not rule.degrees_only or rule.order is None or degrees.edges == 0:
@@ -222,18 +205,8 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
 def partition_sizes(
     degrees: Degrees, owned: NDArray[np.float64], mirrored: NDArray[np.float64] | None = None
 ) -> list[PartitionSizes]:
-    """Estimate the sizes of partitions from the degrees of their vertices.
+    """Estimate the sizes of partitions from `owned_by_degree`, and perhaps `NeighbourSample.mirrored`.
 
-    Parameters
-    ----------
-    degrees : Degrees
-    owned : ndarray of float64, shape (P, D)
-        Vertices of each degree in each partition, from `owned_by_degree`.
-    mirrored : ndarray of float64, shape (P, P), optional
-        The share of a partition's vertices with a mirror in each other one, from `NeighbourSample.mirrored`.
-
-    Notes
-    -----
     Without `mirrored`, the function assumes that the ends of edges are independent. Let f of the M stored
     edges lead to a vertex. A partition of E edges then has no edge to the vertex with probability
     exp(-E f / M).

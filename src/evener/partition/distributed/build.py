@@ -70,17 +70,10 @@ def read_graph(path: str | os.PathLike[str], directions: str, **options: Any) ->
 
 
 def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedGraph:
-    """Return the graph of the edges that all ranks read.
+    """Return the graph of the edges that all ranks read, of which `share` has those of this rank.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    world : World
-    share : EdgeShare
-        The edges of this rank.
-    directions : {"both", "out", "in"}
-        The rows to build, for a directed graph.
+    This is a collective operation; all ranks must call it. `directions` are the rows to build, for a directed
+    graph.
     """
     return_freed()
     block_ids = _block_of(world, share.ids)

@@ -33,13 +33,7 @@ __all__ = ["DistributedNumbering", "build_own_partitions"]
 
 
 class DistributedNumbering:
-    """The owned vertices of this rank's partitions, and where all vertices are.
-
-    Attributes
-    ----------
-    bounds : ndarray of int64, shape (P + 1,)
-        Sums of the numbers of vertices that partitions own.
-    """
+    """The owned vertices of this rank's partitions, and where all vertices are; it replaces `Numbering`."""
 
     def __init__(
         self,
@@ -101,7 +95,7 @@ def build_own_partitions(
         owner, local = fetch_in_rounds(world, graph.ranges.bounds, neighbours, [numbers.owner, numbers.local])
         found = _Mirrors(neighbours, owner, local, p, bounds)
         del neighbours, owner, local  # so that `found` can free them
-        found.fill_gaps(world, bounds, ranks, own)
+        found.fill_gaps(world, ranks, own)
         found.order_neighbours(world, graph.ranges.bounds, out_degrees, owned.out_degree[begin:end])
         if p is not None:
             partitions[p] = _partition(p, graph, owned, begin, end, found, own[p])
@@ -131,16 +125,9 @@ def _number_targets(n: int, rows: dict[str, CSR], begin: int, end: int) -> NDArr
 class _Mirrors:
     """The mirrors of one partition, grouped by owner and sorted by the owner's numbering.
 
-    Attributes
-    ----------
-    vertices, local : ndarray of uint32
-        Global number of each mirror, and its local number on its owner.
-    bounds : ndarray of int64, shape (P + 1,)
-        As `Partition.mirror_bounds`.
-    position : ndarray of uint32
-        Local number of each neighbour. `_partition` replaces it by the place in `order`.
-    order : ndarray of uint32
-        As `PendingEdges.order`.
+    `vertices` and `local` have the global number of each mirror and its local number on its owner. `position`
+    has the local number of each neighbour, which `_partition` replaces by the place in `order`. `bounds` and
+    `order` are as `Partition.mirror_bounds` and `PendingEdges.order`.
     """
 
     def __init__(
@@ -152,7 +139,7 @@ class _Mirrors:
         bounds: NDArray[np.int64],
     ) -> None:
         self._p = p
-        self._neighbours, self._owner, self._neighbour_local = neighbours, owner, local
+        self._neighbours, self._neighbour_local = neighbours, local
         self._owned = np.diff(bounds)
         # First and last needed vertex of each owner whose run gets mirrors without gaps.
         self._full: dict[int, tuple[int, int]] = {}
@@ -162,13 +149,7 @@ class _Mirrors:
             if q != p and len(neighbours)
         }
 
-    def fill_gaps(
-        self,
-        world: World,
-        bounds: NDArray[np.int64],
-        ranks: Sequence[int],
-        own: dict[int, NDArray[np.uint32]],
-    ) -> None:
+    def fill_gaps(self, world: World, ranks: Sequence[int], own: dict[int, NDArray[np.uint32]]) -> None:
         """Find the mirrors. If nearly all vertices of a long run are needed, all of them get mirrors.
 
         This is a collective operation; all ranks must call it.
@@ -195,7 +176,7 @@ class _Mirrors:
             rank = ranks[q]
             full[q] = runs[rank][at[rank] : at[rank] + last - first]
             at[rank] += last - first
-        self._arrange(full, 0 if self._p is None else int(bounds[self._p + 1] - bounds[self._p]))
+        self._arrange(full, 0 if self._p is None else int(self._owned[self._p]))
 
     def order_neighbours(
         self,
@@ -238,7 +219,7 @@ class _Mirrors:
                 self.vertices[begin + place] = self._neighbours[where]
                 self.local[begin + place] = mine
             self.position[where] = place + np.uint32(begin + owned)
-        del self._neighbours, self._owner, self._neighbour_local, self._where
+        del self._neighbours, self._neighbour_local, self._where
 
 
 def _partition(

@@ -49,12 +49,8 @@ class OwnedRows:
 def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int]) -> OwnedRows:
     """Send all rows of a graph to the ranks of their owners, and return those of this rank.
 
-    The graph has no rows afterwards. This is a collective operation; all ranks must call it.
-
-    Raises
-    ------
-    ArgumentError
-        If the graph has no rows, because it was placed before.
+    The graph has no rows afterwards. Raises ArgumentError if it had none, because it was placed before. This
+    is a collective operation; all ranks must call it.
     """
     world = graph.world
     if not graph.rows:

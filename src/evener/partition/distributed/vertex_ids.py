@@ -46,12 +46,8 @@ def check_vertex_count(n: int) -> None:
 def number_ids(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[Any] | None]:
     """Return the edges of this rank between vertex numbers, and the ids of this rank's block.
 
-    This is a collective operation; all ranks must call it. The ids are None if they are ``0..n-1``.
-
-    Raises
-    ------
-    FormatError
-        If an edge names a vertex that is not listed, if a vertex is listed twice, or if an id is too large.
+    This is a collective operation; all ranks must call it. The ids are None if they are ``0..n-1``. Raises
+    FormatError if an edge names a vertex that is not listed, a vertex is listed twice, or an id is too large.
     """
     if world.allreduce(int(edges.names is not None), "max"):
         return _by_names(world, edges)

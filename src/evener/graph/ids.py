@@ -293,7 +293,7 @@ def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct values, sorted; faster than the hashing of `numpy.unique`."""
     values = np.sort(values)
-    distinct: NDArray[Any] = values[np.concatenate([[True], values[1:] != values[:-1]])]
+    distinct: NDArray[Any] = values[np.concatenate([[True], values[1:] != values[:-1]])[: len(values)]]
     return distinct
 
 

@@ -33,15 +33,8 @@ def block_bounds(n: int, size: int) -> NDArray[np.int64]:
 class BlockExchange:
     """Carries values between this rank, which lists some vertices, and the ranks of their blocks.
 
-    The constructor and all methods are collective operations; all ranks must call them.
-
-    Parameters
-    ----------
-    world : World
-    bounds : ndarray of int64, shape (ranks + 1,)
-        The first vertex of each rank's block.
-    numbers : ndarray of unsigned integers
-        Global numbers of vertices, in any order. Ranks may list different vertices.
+    The constructor and all methods are collective operations; all ranks must call them. `bounds` are those of
+    the blocks, and `numbers` the global numbers of the listed vertices, in any order.
     """
 
     def __init__(self, world: World, bounds: NDArray[np.int64], numbers: NDArray[Any]) -> None:

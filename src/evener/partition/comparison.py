@@ -24,14 +24,7 @@ __all__ = ["PartCounts", "count_partitions"]
 
 @dataclass(frozen=True, slots=True)
 class PartCounts:
-    """The sizes of the partitions of some owners.
-
-    Attributes
-    ----------
-    sizes : tuple of PartitionSizes
-    boundary_edges : int
-        Stored edges of all partitions that lead to mirrors.
-    """
+    """The sizes of the partitions of some owners; `boundary_edges` are all stored edges to mirrors."""
 
     sizes: tuple[PartitionSizes, ...]
     boundary_edges: int

@@ -42,17 +42,9 @@ _HUNDREDTHS = range(1, 100)
 class GraphSizes:
     """The sizes of a graph, from which the sizes of its partitions are estimated.
 
-    Attributes
-    ----------
-    degrees : Degrees
-        Over the stored edges.
-    directions : int
-        Stored adjacencies: 2 for both directions of a directed graph.
-    edge_bytes : int
-        Bytes of a target and its weight.
-    prefixes : bool
-        Whether a GPU keeps the first edges of long rows that stay in host memory.
-    neighbours : NeighbourSample or None
+    `degrees` are over the stored edges. `directions` counts the stored adjacencies, and `edge_bytes` the
+    bytes of a target and its weight. With `prefixes`, a GPU keeps the first edges of long rows that stay in
+    host memory.
     """
 
     degrees: Degrees

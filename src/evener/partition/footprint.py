@@ -125,14 +125,9 @@ def too_large(element: str, owned: int, mirrors: int, needed: int, room: int) ->
 class Tiers(NamedTuple):
     """How a partition is divided between host memory and GPU memory.
 
-    Attributes
-    ----------
-    host_share : float
-        Share of the edges that stay in host memory: the rows of highest degree.
-    max_prefixes : int
-        Largest number of rows in host memory of which the GPU keeps a prefix. A prefix is a copy of the first
-        in-edges, which lead to vertices of highest degree. A bottom-up search step usually finds one of these
-        vertices in the frontier and reads no more edges.
+    `host_share` of the edges stay in host memory: the rows of highest degree. The GPU keeps a prefix of at
+    most `max_prefixes` of these rows: a copy of the first in-edges, which lead to vertices of highest degree.
+    A bottom-up search step usually finds one of these vertices in the frontier and reads no more edges.
     """
 
     host_share: float = 0.0

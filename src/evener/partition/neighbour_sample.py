@@ -37,17 +37,8 @@ class NeighbourSample:
     """The positions of sampled vertices and of their neighbours.
 
     The position of a vertex is the share of the stored edges, 0 to 1, before it in descending degree.
-
-    Attributes
-    ----------
-    position : ndarray of float64, shape (S,)
-        Positions of the sampled vertices.
-    weight : ndarray of float64, shape (S,)
-        The relative number of vertices that each sampled vertex represents.
-    keys : ndarray of float64
-        k plus the position of each neighbour of the k-th vertex, ascending.
-    bounds : ndarray of int64, shape (S + 1,)
-        The first key of each vertex.
+    `weight` is the relative number of vertices that each sampled vertex represents. `keys` are k plus the
+    position of each neighbour of the k-th vertex, ascending. `bounds` has the first key of each vertex.
     """
 
     position: NDArray[np.float64]

@@ -53,19 +53,9 @@ class PartitionSizes:
 
 @dataclass(frozen=True, slots=True)
 class ElementShare:
-    """The part of a graph that one element gets.
+    """The part of a graph that one element gets, with its name and its kind, "cpu" or "cuda".
 
-    Attributes
-    ----------
-    element : str
-        Its name.
-    kind : str
-        "cpu" or "cuda".
-    threads : int
-        Threads of a CPU element.
-    sizes : PartitionSizes
-    host_edges : int
-        Edges of a GPU's partition that stay in host memory.
+    `host_edges` are edges of a GPU's partition that stay in host memory.
     """
 
     element: str
@@ -96,14 +86,8 @@ class Groups:
     If one direction is stored, vertices of a degree can differ in the edges that lead to them. A group has
     the vertices whose numbers of these edges have equally many bits.
 
-    Attributes
-    ----------
-    first : ndarray of int64, shape (D,)
-        The first group of each degree.
-    share : ndarray of float64, shape (K,)
-        The part of the vertices of its degree in each group.
-    targeting : ndarray of float64, shape (K,)
-        Stored edges that lead to one vertex of each group.
+    `first` is the first group of each degree. `share` is the part of the vertices of its degree in each
+    group, and `targeting` the number of stored edges that lead to one vertex of the group.
     """
 
     first: NDArray[np.int64]
@@ -134,18 +118,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """The degrees of a graph in descending order, with the number of vertices and edges of each.
+    """The degrees of a graph in descending order, with the number of vertices of each.
 
-    Attributes
-    ----------
-    degree : ndarray of int64 or float64
-        The edges that are stored with a vertex, by which policies order vertices.
-    count : ndarray of int64
-        The vertices of each degree.
-    groups : Groups
-        The vertices of each degree, grouped by the number of stored edges that lead to them.
-    edges : int
-        The sum of all degrees.
+    A degree counts the edges that are stored with a vertex, by which policies order vertices. `edges` is the
+    sum of all degrees.
     """
 
     degree: NDArray[np.int64] | NDArray[np.float64]

@@ -23,7 +23,6 @@ __all__ = [
     "number_by_class",
     "pack_records",
     "place_by_row",
-    "sum_by_piece",
     "unpack_records",
 ]
 
@@ -171,13 +170,6 @@ def number_by_class(classes, following, numbers):
     for v in range(np.uint64(len(classes))):
         numbers[v] = following[classes[v]]
         following[classes[v]] += ONE
-
-
-@serial
-def sum_by_piece(places, degree, piece, sums):
-    """Add the degree of each vertex to the sum of the piece of `piece` places in which the vertex is."""
-    for v in range(np.uint64(len(places))):
-        sums[np.uint64(places[v]) // np.uint64(piece)] += degree[v]
 
 
 @parallel

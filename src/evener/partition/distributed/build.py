@@ -83,7 +83,8 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
         return_freed()
     first = "in" if share.directed and directions == "in" else "out"
     if isinstance(source, StoredRows):
-        n, dtype = len(source.rows.offsets) - 1, _dtype(source.rows)
+        n, weights = len(source.rows.offsets) - 1, source.rows.weights
+        dtype = None if weights is None else weights.dtype
         check_vertex_count(n)
         ranges, pieces = _own_rows(world, source.rows)
         rows = {"out": pieces}
@@ -150,10 +151,6 @@ def _with_degrees(
         degrees=degree["out"] + degree["in"] if directed else degree["out"],
         strength=strength,
     )
-
-
-def _dtype(rows: CSR) -> np.dtype[Any] | None:
-    return None if rows.weights is None else rows.weights.dtype
 
 
 def _own_rows(world: World, rows: CSR) -> tuple[RowRanges, list[RowPiece]]:

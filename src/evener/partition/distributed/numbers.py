@@ -137,8 +137,7 @@ def _owners(
     places = places_of(_order(world, highest - degree).astype(np.uint32), n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
-    sums = np.zeros(-(-n // PIECE), np.uint64)
-    kernels.sum_by_piece(places, degree, PIECE, sums)
+    sums = np.bincount(places // np.uint32(PIECE), degree, minlength=-(-n // PIECE)).astype(np.uint64)
     sums = np.sum(world.allgather(sums), axis=0)
 
     def degrees_from(first: int) -> NDArray[np.uint64]:

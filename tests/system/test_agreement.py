@@ -26,8 +26,8 @@ import evener as ev
 from evener.cli.rank_tables import show_ranks
 from evener.engine.timeline import Timeline
 from evener.graph import checksums
+from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
-from evener.partition.distributed.read import READ_OPTIONS, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.programs.mapreduce.rows import Rows

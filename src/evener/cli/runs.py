@@ -10,7 +10,7 @@ from evener.cli.options import flag
 from evener.engine.checkpoints.request import Checkpoint
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.formats import read
-from evener.partition.distributed.read import read_graph
+from evener.partition.distributed.build import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
 from evener.spec.verify import verify
 from evener.system.world import current_world

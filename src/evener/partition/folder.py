@@ -32,14 +32,7 @@ from evener.partition.folder_checks import (
     check_partitions,
     numbering_of,
 )
-from evener.partition.partition import (
-    Edges,
-    Partition,
-    PendingEdges,
-    neighbour_order,
-    partition_of,
-    work_blocks,
-)
+from evener.partition.partition import Edges, Partition, neighbour_order, partition_of, pending_edges
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.transfer import transfer_partitions
@@ -357,39 +350,17 @@ def _partition(p: int, stored: StoredPartition, graph: Graph, *, mapped: bool) -
         order = neighbour_order(stored.vertices, stored.owned, graph.out_degree())
         position = np.arange(len(stored.vertices), dtype=np.uint32)
         replace_by_places(position, order)
-    edges = {
-        direction: _edges(rows, stored, order, position, direction, mapped=mapped)
-        for direction, rows in stored.rows.items()
-    }
-    ends = (edges.get("out"), edges.get("in")) if graph.directed else (edges["out"], edges["out"])
-    return partition_of(p, stored.vertices, stored.mirror_bounds, stored.out_degree, *ends)
-
-
-def _edges(
-    rows: Graph,
-    stored: StoredPartition,
-    order: NDArray[np.uint32],
-    position: NDArray[np.uint32],
-    direction: str,
-    *,
-    mapped: bool,
-) -> Edges:
-    """Return the edges of a partition in one direction."""
-    blocks = work_blocks(rows.offsets)
-    targets, weights = rows.targets, rows.weights
-    if not mapped or (stored.ascending[direction] and len(order)):
-        own = np.arange(stored.owned, dtype=np.uint32)
-        pending = PendingEdges(rows, own, rows.offsets, blocks, position, len(position), order)
-        targets, weights = cast("Any", pending), None
-    last = rows.offsets[-1]
-    return Edges(
-        offsets=rows.offsets,
-        targets=targets,
-        weights=weights,
-        blocks=blocks,
-        rows=int(np.searchsorted(rows.offsets, last)),
-        boundary=stored.boundary[direction],
-    )
+    own = np.arange(stored.owned, dtype=np.uint32)
+    edges: dict[str, Edges] = {}
+    for direction, rows in stored.rows.items():
+        own_edges = pending_edges(
+            rows, own, rows.offsets, position, len(position), order, stored.boundary[direction]
+        )
+        if mapped and not (stored.ascending[direction] and len(order)):
+            own_edges = replace(own_edges, targets=rows.targets, weights=rows.weights)
+        edges[direction] = own_edges
+    arrays = stored.vertices, stored.mirror_bounds, stored.out_degree
+    return partition_of(p, *arrays, edges, directed=graph.directed)
 
 
 def _is_plain(folder: Path) -> bool:

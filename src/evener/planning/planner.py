@@ -11,8 +11,7 @@ from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOf
 from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import place_graph
-from evener.partition.estimate import GraphSizes
-from evener.partition.hint import with_placement_hint
+from evener.partition.estimate import GraphSizes, with_placement_hint
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import find_policy
 from evener.planning.cost_model import CostModel

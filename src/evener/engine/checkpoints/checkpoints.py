@@ -22,8 +22,7 @@ from evener.engine.checkpoints.saved import check_state, dtypes_of, open_newest,
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
 from evener.errors import ArgumentError, EvenerError, FileError
 from evener.graph.checks import type_name
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.system.agreement import on_all_ranks
 from evener.system.log import log
 

@@ -9,8 +9,7 @@ import numpy as np
 from evener.engine.checkpoints.fingerprint import check_fingerprint
 from evener.engine.checkpoints.state import dtype_of, require_valid
 from evener.errors import FileError, FormatError
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.system.agreement import on_all_ranks
 from evener.system.log import log
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import block_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

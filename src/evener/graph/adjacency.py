@@ -136,9 +136,7 @@ class Adjacency:
     def has_object_ids(self) -> bool:
         """True if the ids are any hashable objects, such as the nodes of a NetworkX graph, in any order."""
         ids = self._ids
-        return (
-            ids is not None and ids.dtype.kind == "O" and not all(isinstance(name, str) for name in ids)
-        )
+        return ids is not None and ids.dtype.kind == "O" and not all(isinstance(name, str) for name in ids)
 
     @cached_property
     def _number_of_object(self) -> dict[Any, int]:

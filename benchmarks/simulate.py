@@ -27,7 +27,7 @@ import evener as ev
 import harness
 import simulation
 from evener.elements.description import describe_elements
-from evener.graph.generators.recipes import EDGE_FACTOR
+from evener.graph.generators.models import EDGE_FACTOR
 from evener.planning.planner import cost_model
 from evener.spec.registry import find
 from on_ranks import TASKS

@@ -21,7 +21,7 @@ import numpy as np
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.graph.arrays import read_only
 from evener.graph.checks import check_path, type_name
-from evener.graph.formats import container, validated
+from evener.graph.formats import array_folder, container
 from evener.graph.formats.array_folder import MANIFEST, FolderFormat, check_sums, open_folder, write_folder
 from evener.graph.formats.file import Source
 from evener.graph.graph import Graph
@@ -139,7 +139,7 @@ def write_partitioned(
         if graph is None:
             container.write(pg.graph, temporary / _GRAPH, None)
         fingerprint = write_folder(temporary, _LAYOUT, facts, _arrays_of(pg))
-    validated.mark_validated(fingerprint)
+    array_folder.mark_validated(fingerprint)
 
 
 @translate_errors("reading a placed graph")

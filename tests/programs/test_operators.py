@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
+import sys
 import threading
+from pathlib import Path
+from types import FunctionType
 
 import numba
 import numpy as np
@@ -12,8 +15,9 @@ from numba.core import event
 
 import evener as ev
 from evener.elements.cpu import CpuElement
-from evener.programs import compilation, kernel_cache
+from evener.programs import compilation, kernel_cache, kernels_cpu, vertex_kernels_cpu
 from evener.programs.algebra import check_algebra
+from evener.programs.mapreduce import assign_cpu, map_cpu, reduce_cpu
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
 
@@ -240,6 +244,29 @@ def test_identities_of_tuples():
 def test_algebra(function, identity, message):
     with pytest.raises(ev.ArgumentError, match=message):
         check_algebra(function, identity, Payload("f", single=True), negative=True)
+
+
+def _files_of(module, found):
+    """Add the files of the compiled functions that a module can call, and that they can call."""
+    for value in vars(module).values():
+        steps = value if hasattr(value, "dispatcher") else None
+        function = steps or getattr(value, "py_func", None) or getattr(value, "_defn", None)
+        if isinstance(function, FunctionType) and function.__module__.startswith("evener."):
+            path = Path(function.__code__.co_filename)
+            if path not in found:
+                found.add(path)
+                _files_of(sys.modules[function.__module__], found)
+
+
+def test_keys_cover_the_code_that_kernels_call():
+    """Another version of Evener does not load a kernel with other code of these files."""
+    files = set()
+    for module in (kernels_cpu, vertex_kernels_cpu, assign_cpu, map_cpu, reduce_cpu):
+        found = set()
+        _files_of(module, found)
+        files |= {path.name for path in found - {Path(module.__file__)}}
+    assert "work_queue.py" in files
+    assert files <= {*compilation._OPERATOR_FILES, *compilation._KERNEL_FILES}
 
 
 def test_kernels_are_loaded_from_the_cache_folder(tmp_path, monkeypatch):

@@ -52,7 +52,9 @@ _lock = RLock()
 _kernels: dict[str, Any] = {}
 # Files whose code is part of every kernel with operators.
 _OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_names.py", "outer_values.py", "payload.py")
-_KERNEL_FILES = ("jit.py", "pipeline.py", "checked_integers.py", "work_queue.py")
+_KERNEL_FILES = (
+    "jit.py", "pipeline.py", "checked_integers.py", "work_queue.py", "atomics.py", "bits.py", "build.py",
+)  # fmt: skip
 # Kernels and results of checks kept in memory; most kernels have one check.
 _MAX_KERNELS = 128
 

@@ -14,6 +14,7 @@ from evener.programs.compilation import (
     Operators,
     checked,
     digest,
+    source_key,
     user_kernel,
 )
 from evener.programs.mapreduce.assign_cpu import make_assign
@@ -76,7 +77,7 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
         reads_value="source_value" in function.extra,
         reads_target="target_value" in function.extra,
     )
-    key = digest(function.meaning, variant)
+    key = _gpu_key(function, variant)
     file = linked_map(function, payload, key, MAP_PARAMETERS, weight=wide, value=value)
     return UserKernel(kernel, file, payload)
 
@@ -112,7 +113,7 @@ def combine_kernel(function: Operator, payload: Payload, *, is_checked: bool = F
         check_order(function.name, function.python, random_triples(payload))
     ordered = len(payload.kinds) > 1
     kernel = user_kernel(make_combine, [function], [()], payload=payload, ordered=ordered)
-    file = linked_combine(function, payload, digest(function.meaning, variant))
+    file = linked_combine(function, payload, _gpu_key(function, variant))
     return UserKernel(kernel, file, payload)
 
 
@@ -121,8 +122,13 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
     variant = f"reduce {payload}"
     result = Payload.of_text(checked(lambda: _reduced_payload(function, payload), [function], variant))
     kernel = user_kernel(make_reduce, [function], [()], values=payload, result=result)
-    file = linked_reduce(function, payload, result, digest(function.meaning, variant))
+    file = linked_reduce(function, payload, result, _gpu_key(function, variant))
     return UserKernel(kernel, file, result)
+
+
+def _gpu_key(function: Operator, variant: str) -> str:
+    """Return the key of a function for GPUs, which `linked_map` and others compile into their own code."""
+    return digest(source_key(linked_map, make_map), function.meaning, variant)
 
 
 def assign_kernel(operators: Operators, signature: Signature) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from evener.elements.peers import copy_between
 from evener.kernels.kernel import Kernel, LinkedFile
+from evener.programs.compilation import digest, source_key
 from evener.programs.steps import is_constant, owned_values
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class GpuStages:
         first: NDArray[Any],
         identity: float,
     ) -> None:
-        key = " ".join(one.meaning for one in operators)
-        file = LinkedFile(FILE, key, operators.linked(real=first.dtype.kind == "f"))
+        real = first.dtype.kind == "f"
+        key = digest(source_key(), f"{real}", *(one.meaning for one in operators))
+        file = LinkedFile(FILE, key, operators.linked(real=real))
         self._gpus = [
             _Gpu(element, partition, file, own, identity, pg.graph.n)
             for element, partition, own in zip(pg.elements, pg.partitions, _uploaded(pg, first), strict=True)

@@ -15,6 +15,7 @@ from numba.core import event
 
 import evener as ev
 from evener.elements.cpu import CpuElement
+from evener.kernels.cpu import jit
 from evener.programs import compilation, kernel_cache, kernels_cpu, vertex_kernels_cpu
 from evener.programs.algebra import check_algebra
 from evener.programs.mapreduce import assign_cpu, map_cpu, reduce_cpu
@@ -170,6 +171,13 @@ def test_functions_with_loops_run_on_another_thread_with_the_threads_of_the_elem
     thread, threads = _called_on(function)
     assert thread is not threading.current_thread()
     assert threads == 1
+
+
+def test_functions_with_loops_run_here_if_threads_take_turns(monkeypatch):
+    """This thread holds the lock for which a kernel on another thread would wait."""
+    monkeypatch.setattr(jit, "THREAD_SAFE", False)
+    thread, _ = _called_on(_names_a_loop)
+    assert thread is threading.current_thread()
 
 
 def test_a_field_with_the_name_of_the_enclosing_function():

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from evener.errors import ArgumentError
+from evener.kernels.cpu import jit
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel, LinkedFunction
 from evener.kernels.loops import has_loop
@@ -152,7 +153,8 @@ def user_kernel(
 ) -> Callable[..., Any]:
     """Return a kernel for CPUs with operators compiled into it, which gets their numbers first.
 
-    If an operator has a loop, which may not end, the kernel is `interruptible`.
+    If an operator has a loop, which may not end, the kernel is `interruptible`, except with a threading layer
+    of Numba that is not thread-safe.
 
     `make` returns the kernel, given the compiled operators and the `variant`, which is part of the key.
     `parameters` are those that the kernel gives each operator after its own. The code of the kernel is in the
@@ -175,7 +177,10 @@ def user_kernel(
     # Numba's parallel loops get no empty tuple.
     numbers = tuple(number for one in own for number in one.numbers) or (0,)
     called = partial(kernel_of(key, build), numbers)
-    return _interruptible(called) if any(has_loop(one.function) for one in own) else called
+    # If threads take turns, this thread holds the lock for which another one would wait.
+    if jit.THREAD_SAFE and any(has_loop(one.function) for one in own):
+        return _interruptible(called)
+    return called
 
 
 def _interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:

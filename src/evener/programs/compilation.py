@@ -52,7 +52,7 @@ _PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAME
 _lock = RLock()
 _kernels: dict[str, Any] = {}
 # Files whose code is part of every kernel with operators.
-_OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_names.py", "outer_values.py", "payload.py")
+_OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_values.py", "payload.py")
 _KERNEL_FILES = (
     "jit.py", "pipeline.py", "checked_integers.py", "work_queue.py", "atomics.py", "bits.py", "build.py",
 )  # fmt: skip
@@ -72,14 +72,14 @@ class Operators(NamedTuple):
         """Return the operators as functions for the ``.cu`` files: see operators.cuh."""
         wide = "float64" if real else "int64"
         types = dict.fromkeys(MESSAGE_PARAMETERS, "int64") | {"total": "float64", "initial": wide}
-        found = []
+        functions = []
         for name, extra in zip(self._fields, _PARAMETERS, strict=True):
             operator: Operator = getattr(self, name)
             parameters = (wide, wide, *(types[parameter] for parameter in extra))
             returns = "int64" if name == "until" else wide
             python = operator.fixed.adapter(extra)
-            found.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
-        return tuple(found)
+            functions.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
+        return tuple(functions)
 
 
 def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kernel:
@@ -97,7 +97,8 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
 
     @lru_cache(maxsize=1)
     def gpu_kernels() -> Callable[..., Any]:
-        key = digest(source_key(make_iterate), f"{wide} {per_edge}", *(one.meaning for one in operators))
+        meanings = (operator.meaning for operator in operators)
+        key = digest(source_key(make_iterate), f"{wide} {per_edge}", *meanings)
         return kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)
 
     return Kernel(cpu=on_cpu, cuda=lambda *args: gpu_kernels()(*args), name="gimv")
@@ -139,9 +140,8 @@ def _fixed(given: Any) -> Any:
     """Return operators with their numbers as constants."""
     if isinstance(given, Operator):
         return given.fixed
-    return given._replace(
-        **{name: one.fixed for name, one in given._asdict().items() if isinstance(one, Operator)}
-    )
+    operators = {name: part for name, part in given._asdict().items() if isinstance(part, Operator)}
+    return given._replace(**{name: operator.fixed for name, operator in operators.items()})
 
 
 def user_kernel(
@@ -162,10 +162,10 @@ def user_kernel(
     """
 
     def build(cache: KernelCache) -> Any:
-        firsts = [0, *accumulate(len(one.numbers) if one else 0 for one in operators)]
+        firsts = [0, *accumulate(len(operator.numbers) if operator else 0 for operator in operators)]
         adapted = [
-            one.adapted(extra, first) if one else None
-            for one, extra, first in zip(operators, parameters, firsts[:-1], strict=True)
+            operator.adapted(extra, first) if operator else None
+            for operator, extra, first in zip(operators, parameters, firsts[:-1], strict=True)
         ]
         kernel = make(*adapted, **variant)
         kernel._cache = cache  # noqa: SLF001 - Numba has no public way
@@ -173,12 +173,12 @@ def user_kernel(
 
     variant_key = f"{make.__qualname__} {variant} {WORKERS}"
     key = digest(source_key(make, *sources), variant_key, *_codes(operators))
-    own = [one for one in operators if one]
+    given = [operator for operator in operators if operator]
     # Numba's parallel loops get no empty tuple.
-    numbers = tuple(number for one in own for number in one.numbers) or (0,)
+    numbers = tuple(number for operator in given for number in operator.numbers) or (0,)
     called = partial(kernel_of(key, build), numbers)
     # If threads take turns, this thread holds the lock for which another one would wait.
-    if jit.THREAD_SAFE and any(has_loop(one.function) for one in own):
+    if jit.THREAD_SAFE and any(has_loop(operator.function) for operator in given):
         return _interruptible(called)
     return called
 
@@ -206,17 +206,17 @@ def checked(
     """
 
     def build(cache: KernelCache) -> str:
-        found = cache.checked
-        if found is None:
-            found = str(check())
-            cache.mark_checked(found)
-        return found
+        result = cache.checked
+        if result is None:
+            result = str(check())
+            cache.mark_checked(result)
+        return result
 
     return kernel_of(digest(source_key(check, *sources), variant, *_codes(operators)), build)
 
 
 def _codes(operators: Iterable[Operator | None]) -> list[str]:
-    return [one.code if one else "" for one in operators]
+    return [operator.code if operator else "" for operator in operators]
 
 
 def digest(*parts: str) -> str:

@@ -15,7 +15,7 @@ from numba.np import arrayobj
 
 from evener.errors import ArgumentError
 from evener.kernels.kernel import LinkedFile, LinkedFunction
-from evener.programs.mapreduce.map_cpu import without_none
+from evener.programs.mapreduce.functions_cpu import without_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,9 +21,9 @@ from types import FunctionType
 import numpy as np
 import pandas as pd
 import pytest
+from evener.cli.machine_commands import show_ranks
 
 import evener as ev
-from evener.cli.rank_tables import show_ranks
 from evener.engine.timeline import Timeline
 from evener.graph import checksums
 from evener.partition.distributed.graph import DistributedGraph

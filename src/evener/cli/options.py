@@ -30,6 +30,7 @@ __all__ = [
     "own_options",
     "placement_options",
     "read_options",
+    "refuse_auto",
     "takes",
     "with_default_source",
     "with_vertices",
@@ -132,6 +133,13 @@ def placement_options(given: Mapping[str, Any]) -> dict[str, Any]:
     if "alpha" in arguments:
         arguments["alpha"] = _share(arguments["alpha"])
     return arguments
+
+
+def refuse_auto(place: Mapping[str, Any], advice: str) -> None:
+    """Raise an error for --policy auto, which chooses a policy for an algorithm."""
+    if place.get("policy") == "auto":
+        msg = f"--policy: expected one of {', '.join(policy_names())}, found auto; {advice}"
+        raise ArgumentError(msg)
 
 
 def given_options(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:

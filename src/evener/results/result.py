@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
-from evener.graph.checks import is_integral
+from evener.graph.checks import check_path, is_integral
 from evener.results.views import ResultViews
 from evener.system.agreement import collective
 from evener.system.world import SingleProcess
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from evener.results.record import RunRecord
 
-__all__ = ["Result"]
+__all__ = ["Result", "check_name"]
+
+
+_SUFFIXES = {"report": (".html", ".htm"), "trace": (".json",)}
 
 
 class Result(ResultViews):
@@ -212,10 +215,18 @@ class Result(ResultViews):
 
     def _draw(self, what: str, path: str | os.PathLike[str], draw: Callable[[RunRecord], str]) -> None:
         """Write ``draw(self)`` on rank 0 atomically, after checking the name of the file."""
-        from evener.results.report.names import check_name
         from evener.system.files import atomic_write
 
         check_name(what, path)
         if self.world.rank == 0:
             with atomic_write(path) as temporary:
                 temporary.write_text(draw(self), encoding="utf-8")
+
+
+def check_name(what: str, path: str | os.PathLike[str], *, said: str | None = None) -> None:
+    """Raise ArgumentError unless a report or a trace can have this name. `said` is the user's word for it."""
+    said = said or what
+    name, suffixes = check_path(path, said), _SUFFIXES[what]
+    if name.suffix.lower() not in suffixes:
+        msg = f"{said}: expected a name with the suffix {suffixes[0]}, found {name}"
+        raise ArgumentError(msg)

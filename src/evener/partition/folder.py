@@ -67,14 +67,14 @@ _NAME = re.compile(r"evener\.json|\d+\.(vertices|out_degree|(out|in)\.(offsets|t
 
 
 def is_partitioned(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a folder of a placed graph, perhaps a damaged one."""
+    """Return whether a path, even one that is too long, is a folder of a placed graph, perhaps damaged."""
     folder = Path(path)
     try:
         with (folder / MANIFEST).open("rb") as manifest:
             begin = manifest.read(_MANIFEST_BEGIN)
     except OSError:
         begin = b""
-    return _LAYOUT.kind.encode() in begin or (folder / "0.vertices.npy").is_file()
+    return _LAYOUT.kind.encode() in begin or os.path.isfile(folder / "0.vertices.npy")  # noqa: PTH113
 
 
 def write_partitioned(

@@ -49,9 +49,9 @@ class GeneratedEdges:
         """Write random weights of edges ``start:stop``; both directions of an edge get the same weight."""
         if self.weight_range:
             low, high = self.weight_range
-            _kernels().integer_weights(start, self.key, low, high - low + 1, weights, _thread_count())
+            _kernels().integer_weights(start, self.key, low, high - low + 1, weights)
         else:
-            _kernels().real_weights(start, self.key, weights, _thread_count())
+            _kernels().real_weights(start, self.key, weights)
 
 
 class KroneckerSampler(GeneratedEdges):
@@ -110,7 +110,7 @@ class UniformEdges(GeneratedEdges):
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
         """Write the tails and heads of edges ``start:stop``."""
-        _kernels().uniform(start, self.key, self.n, src, dst, _thread_count())
+        _kernels().uniform(start, self.key, self.n, src, dst)
 
 
 class GridEdges(GeneratedEdges):
@@ -122,7 +122,7 @@ class GridEdges(GeneratedEdges):
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
         """Write the tails and heads of edges ``start:stop``."""
-        _kernels().grid(start, self.rows, self.columns, src, dst, _thread_count())
+        _kernels().grid(start, self.rows, self.columns, src, dst)
 
 
 class KroneckerPower(GeneratedEdges):
@@ -139,12 +139,12 @@ class KroneckerPower(GeneratedEdges):
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
         """Write the tails and heads of edges ``start:stop``."""
-        _kernels().kronecker_power(start, self.power, self.radix, *self.digits, src, dst, _thread_count())
+        _kernels().kronecker_power(start, self.power, self.radix, *self.digits, src, dst)
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
         """Write the weights of edges ``start:stop``: products of matrix entries, or random weights."""
         if self.weight_dtype == np.float64:
-            _kernels().kronecker_weights(start, self.power, self.entries, weights, _thread_count())
+            _kernels().kronecker_weights(start, self.power, self.entries, weights)
         else:
             super().fill_weights(start, stop, weights)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.partition.placement import Placement
     from evener.planning.cost_model import CostModel
     from evener.planning.prediction import Prediction
-    from evener.planning.workload import Workload
+    from evener.planning.prior import Workload
 
 __all__ = ["Plan", "choose"]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.partition.placement import Placement
     from evener.planning.plan import Plan
-    from evener.planning.workload import Workload
+    from evener.planning.prior import Workload
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
 

@@ -161,7 +161,7 @@ def _fits(sizes: GraphSizes, elements: Sequence[Element], policy: str, alpha: fl
 def edge_speeds(model: CostModel, elements: Sequence[Element | ElementDescription]) -> list[float]:
     """Return the edges that each element processes in a second by the cost model."""
     return [
-        (one.threads if one.kind == "cpu" else 1) / model.fitted[one.name].coefficients.edge
+        (one.threads if one.kind == "cpu" else 1) / model.rates[one.name].coefficients.edge
         for one in elements
     ]
 

@@ -49,15 +49,15 @@ class GeneratedEdges:
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
         """Write the tails and heads of edges ``start:stop``."""
-        getattr(_kernels(), self.kernel)(start, *self.arguments, src, dst, _thread_count())
+        getattr(_kernels(), self.kernel)(start, *self.arguments, src, dst)
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:  # noqa: ARG002 - signature of EdgeSource
         """Write random weights of edges ``start:stop``; both directions of an edge get the same weight."""
         if self.weight_range:
             low, high = self.weight_range
-            _kernels().integer_weights(start, self.key, low, high - low + 1, weights, _thread_count())
+            _kernels().integer_weights(start, self.key, low, high - low + 1, weights)
         else:
-            _kernels().real_weights(start, self.key, weights, _thread_count())
+            _kernels().real_weights(start, self.key, weights)
 
 
 class KroneckerSampler(GeneratedEdges):
@@ -91,6 +91,12 @@ class KroneckerSampler(GeneratedEdges):
         self.arguments = (
             self.key, self.draws, self.radices, *self.tables, self.mask, self.half, self.permutation
         )  # fmt: skip
+
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
+        """Write the tails and heads of edges ``start:stop``, each thread a part of them."""
+        import numba
+
+        _kernels().sampled_kronecker(start, *self.arguments, src, dst, numba.get_num_threads())
 
 
 class ReversedEdges(GeneratedEdges):
@@ -145,7 +151,7 @@ class KroneckerPower(GeneratedEdges):
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
         """Write the weights of edges ``start:stop``: products of matrix entries, or random weights."""
         if self.weight_dtype == np.float64:
-            _kernels().kronecker_weights(start, self.power, self.entries, weights, _thread_count())
+            _kernels().kronecker_weights(start, self.power, self.entries, weights)
         else:
             super().fill_weights(start, stop, weights)
 
@@ -154,12 +160,6 @@ def _kernels() -> Any:
     from evener.kernels.cpu import generate
 
     return generate
-
-
-def _thread_count() -> int:
-    import numba
-
-    return int(numba.get_num_threads())
 
 
 def _alias_table(

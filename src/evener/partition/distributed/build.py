@@ -6,7 +6,6 @@ import os
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from evener.errors import ArgumentError
@@ -187,7 +186,7 @@ def _row_sums(pieces: list[RowPiece]) -> NDArray[np.float64]:
     sums = [np.zeros(len(piece.rows.offsets) - 1) for piece in pieces]
     for own, piece in zip(sums, pieces, strict=True):
         weights: Any = piece.rows.weights
-        check.row_sums(read_only(piece.rows.offsets), read_only(weights), own, 4 * numba.get_num_threads())
+        check.row_sums(read_only(piece.rows.offsets), read_only(weights), own)
     return np.concatenate(sums)
 
 

@@ -25,7 +25,7 @@ import pytest
 import evener as ev
 from evener.cli.machine_commands import show_ranks
 from evener.engine.timeline import Timeline
-from evener.graph import checksums
+from evener.graph import adjacency
 from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.partitioned import PartitionedGraph
@@ -647,8 +647,8 @@ def mixed(word):
 
 def test_a_graph_is_read_once_and_only_with_several_ranks(monkeypatch):
     calls = []
-    original = checksums.edge_checksums
-    monkeypatch.setattr(checksums, "edge_checksums", lambda *args: calls.append(1) or original(*args))
+    original = adjacency.edge_checksums
+    monkeypatch.setattr(adjacency, "edge_checksums", lambda *args: calls.append(1) or original(*args))
     graph = edges()
     ev.partition(graph, "cpu:1")
     assert calls == []

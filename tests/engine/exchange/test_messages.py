@@ -163,6 +163,18 @@ def ends():
     return links(route, holder, owner)
 
 
+def check_only_the_second_is_pulled(engine, first, second):
+    """Clear the mirrors of two arrays, pull the second, and check the mirrors of both."""
+    for array in (first, second):
+        for part, own in zip(array, engine.owned, strict=True):
+            part[own:] = 0
+    engine.pull(second)
+    for array, value in ((first, 0), (second, 2)):
+        for part, own in zip(engine.download(array), engine.owned, strict=True):
+            assert (part[own:] == value).all()
+    engine.finish()
+
+
 @pytest.mark.parametrize("publish", [False, True])
 def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monkeypatch, publish):
     """The packets of the next exchange do not arrive in the arrays of the one that failed."""
@@ -186,14 +198,7 @@ def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monk
         patch.setattr(PulledValues, "targets", fail)
         with pytest.raises(MemoryError):
             exchange()
-    for array in (first, second):  # mirrors that a pull must replace
-        for part, own in zip(array, engine.owned, strict=True):
-            part[own:] = 0
-    engine.pull(second)
-    for array, value in ((first, 0), (second, 2)):
-        for part, own in zip(engine.download(array), engine.owned, strict=True):
-            assert (part[own:] == value).all()
-    engine.finish()
+    check_only_the_second_is_pulled(engine, first, second)
 
 
 def test_a_pull_before_a_publication_without_memory_sends_nothing_later(placed, monkeypatch):
@@ -213,14 +218,7 @@ def test_a_pull_before_a_publication_without_memory_sends_nothing_later(placed, 
             engine.compute(
                 "bits.count_range", engine.bits(), 0, engine.owned, pull_before=first, publish=third
             )
-    for array in (first, second):
-        for part, own in zip(array, engine.owned, strict=True):
-            part[own:] = 0
-    engine.pull(second)
-    for array, value in ((first, 0), (second, 2)):
-        for part, own in zip(engine.download(array), engine.owned, strict=True):
-            assert (part[own:] == value).all()
-    engine.finish()
+    check_only_the_second_is_pulled(engine, first, second)
 
 
 def links(route, holder, owner):

@@ -68,17 +68,25 @@ _MAX_EXACT = 2.0**53
 
 
 class TextFields(NamedTuple):
-    """The fields of this rank's lines of a text, and facts about all lines."""
+    """The fields of this rank's lines of a text, and facts about all lines.
 
-    columns: list[Any]  # the first three fields of the lines, or two, by column, as Arrow strings
-    line: NDArray[np.intp]  # the line number of each row, from 1
-    begins: bool  # whether the first row of the file is in `columns`
-    first: list[str]  # all fields of the first row of the file
-    second: list[str]  # the first fields of its second row
-    has_header: bool  # whether the first row looks like column names
-    third: str  # the first third field that is not empty
+    `columns` has the first three fields of the lines, or two, as Arrow strings. `line` has the line number of
+    each row, from 1. `begins` says whether the first row of the file is in `columns`.
+
+    `first` has all fields of the first row of the file, and `second` the first fields of its second row.
+    `has_header` says whether the first row looks like column names. `third` is the first third field that is
+    not empty. `cut` says whether the last line has no newline.
+    """
+
+    columns: list[Any]
+    line: NDArray[np.intp]
+    begins: bool
+    first: list[str]
+    second: list[str]
+    has_header: bool
+    third: str
     last_line: int
-    cut: bool  # whether the last line has no newline
+    cut: bool
 
 
 def read_fields(world: World, source: Source, *, line: int, offset: int) -> TextFields:

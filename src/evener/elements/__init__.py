@@ -41,10 +41,10 @@ def parse_elements(
     Parameters
     ----------
     on : str or sequence of str or of Element, optional
-        "cpu" names the cores that no other element uses, and "cpu:8" eight threads. "cuda:0" is the first GPU,
-        and "cuda:local" the GPU with the number of this rank on its machine. A string may list several names,
-        separated by commas. Elements with the same name get numbers: "cpu:1#0", "cpu:1#1". Default: all cores
-        as one element.
+        "cpu" names the cores that no other element uses, and "cpu:8" eight threads. "cuda:0" is the first
+        GPU, and "cuda:local" the GPU with the number of this rank on its machine. A string may list several
+        names, separated by commas. Elements with the same name get numbers: "cpu:1#0", "cpu:1#1". Default:
+        all cores as one element.
     gpu_memory : int, optional
         Bytes to use on each GPU. Default: all free memory.
 

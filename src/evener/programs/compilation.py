@@ -151,14 +151,16 @@ def user_kernel(
     *sources: Callable[..., Any],
     **variant: Any,
 ) -> Callable[..., Any]:
-    """Return a kernel for CPUs with operators compiled into it, which gets their numbers first.
+    """Return a kernel for CPUs with operators compiled into it.
+
+    The kernel gets the numbers of the operators first; the returned function adds them.
 
     If an operator has a loop, which may not end, the kernel is `interruptible`, except with a threading layer
     of Numba that is not thread-safe.
 
     `make` returns the kernel, given the compiled operators and the `variant`, which is part of the key.
-    `parameters` are those that the kernel gives each operator after its own. The code of the kernel is in the
-    file of `make`, and in those of the functions `sources`.
+    For each operator, `parameters` names the values that the kernel passes after the first ones. The code of
+    the kernel is in the file of `make`, and in those of the functions `sources`.
     """
 
     def build(cache: KernelCache) -> Any:
@@ -177,7 +179,7 @@ def user_kernel(
     # Numba's parallel loops get no empty tuple.
     numbers = tuple(number for operator in given for number in operator.numbers) or (0,)
     called = partial(kernel_of(key, build), numbers)
-    # If threads take turns, this thread holds the lock for which another one would wait.
+    # Without a thread-safe layer, this thread holds the lock, and the kernel's thread would wait for it.
     if jit.THREAD_SAFE and any(has_loop(operator.function) for operator in given):
         return _interruptible(called)
     return called
@@ -187,7 +189,7 @@ def _interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return an `interruptible` kernel whose parallel loops run on as many threads as its caller allows."""
 
     def on_threads(threads: int, *args: Any) -> Any:
-        numba.set_num_threads(threads)  # each thread has a number of its own
+        numba.set_num_threads(threads)  # Numba keeps the number for each thread
         return kernel(*args)
 
     interrupted = interruptible(on_threads)

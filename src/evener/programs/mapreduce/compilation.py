@@ -110,7 +110,7 @@ def combine_kernel(function: Operator, payload: Payload, *, is_checked: bool = F
     """Return the kernel that joins payloads two at a time.
 
     An ArgumentError is raised if the function returns another payload, or is not associative and commutative.
-    `is_checked` says whether both have been checked.
+    `is_checked` says that the function needs no check.
     """
     variant = f"combine {payload}"
     if not is_checked:

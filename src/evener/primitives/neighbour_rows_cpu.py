@@ -1,0 +1,292 @@
+"""Rows of distinct neighbours: written, packed for other elements, and searched for triangles.
+
+Arrays for L owned vertices and M mirrors:
+
+- `degree` (L + M,) uint32 and `vertices` (L + M,) uint32: the order of vertices is by descending degree, then by
+  ascending number. It is the same on all partitions.
+- `offsets` (L + 1,) uint64 and `targets` uint32: the edges of the graph. If `both`, `more_offsets` and
+  `more_targets` are its edges in the other direction.
+- `row_offsets` (L + 1,) uint64 and `row_targets` uint32: the rows, in local numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import fetch_add
+from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
+from evener.kernels.cpu.chunks import chunk_count
+from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+from evener.primitives.common_neighbours_cpu import common_neighbours, enter_row, leave_row, new_table
+
+__all__ = [
+    "close_gaps",
+    "count_neighbours",
+    "count_triangles",
+    "pack_rows",
+    "row_lengths",
+    "to_local",
+    "write_neighbours",
+]
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+# Vertices in a chunk.
+_CHUNK = np.uint64(1 << 8)
+# Local number of a vertex that a partition does not have.
+_NO_VERTEX = np.uint32(0xFFFFFFFF)
+
+
+# ---- rows ---------------------------------------------------------------------------------------------
+
+
+@vertex_step
+def _belongs(v, target, oriented, degree, vertices):
+    """Return 1 if a row has a target: another vertex and, if `oriented`, one that comes before the vertex."""
+    if target == v:
+        return _ZERO
+    if not oriented or degree[target] > degree[v]:
+        return _ONE
+    return np.uint64(degree[target] == degree[v] and vertices[target] < vertices[v])
+
+
+@inline_step
+def _count_chunk(offsets, targets, oriented, degree, vertices, lengths, first, last):
+    for v in range(first, last):
+        count = _ZERO
+        for e in range(offsets[v], offsets[v + _ONE]):
+            count += _belongs(v, np.uint64(targets[e]), oriented, degree, vertices)
+        lengths[v] += count
+
+
+@inline_step
+def _count_by_worker(
+    offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, lengths, counter
+):
+    owned = np.uint64(len(lengths))
+    first = take_chunk(counter, _CHUNK)
+    while first < owned:
+        last = min(first + _CHUNK, owned)
+        lengths[first:last] = 0
+        _count_chunk(offsets, targets, oriented, degree, vertices, lengths, first, last)
+        if both:
+            _count_chunk(more_offsets, more_targets, oriented, degree, vertices, lengths, first, last)
+        first = take_chunk(counter, _CHUNK)
+
+
+@parallel
+def count_neighbours(offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, lengths):
+    """Write the number of edges from each owned vertex to vertices of its row, repeated edges included."""
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _count_by_worker(
+            offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, lengths, counter
+        )
+
+
+@vertex_step
+def _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, end):
+    for e in range(offsets[v], offsets[v + _ONE]):
+        if _belongs(v, np.uint64(targets[e]), oriented, degree, vertices):
+            row_targets[end] = targets[e]
+            end += _ONE
+    return end
+
+
+@vertex_step
+def _is_ascending(targets, begin, end):
+    for i in range(begin + _ONE, end):
+        if targets[i] <= targets[i - _ONE]:
+            return False
+    return True
+
+
+@inline_step
+def _sort_distinct(row_targets, begin, end, spare, counters, bits):
+    """Sort a row and drop repeated targets. Return the number of targets."""
+    in_spare = sort_row(row_targets, spare, begin, end - begin, spare, spare[:0], _ZERO, _ZERO, bits, counters)
+    count = _ZERO
+    before = _NO_VERTEX
+    for i in range(end - begin):
+        target = spare[i] if in_spare else row_targets[begin + i]
+        if target != before:
+            row_targets[begin + count] = target
+            count += _ONE
+        before = target
+    return count
+
+
+@inline_step
+def _write_by_worker(
+    offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets, row_targets,
+    lengths, longest, bits, counter,
+):  # fmt: skip
+    owned = np.uint64(len(lengths))
+    spare = np.empty(longest, np.uint32)
+    counters = np.empty(DIGITS, np.uint64)
+    first = take_chunk(counter, _CHUNK)
+    while first < owned:
+        for v in range(first, min(first + _CHUNK, owned)):
+            begin = row_offsets[v]
+            end = _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, begin)
+            if both:
+                end = _copy_row(more_offsets, more_targets, v, oriented, degree, vertices, row_targets, end)
+            lengths[v] = end - begin
+            if not _is_ascending(row_targets, begin, end):
+                lengths[v] = _sort_distinct(row_targets, begin, end, spare, counters, bits)
+        first = take_chunk(counter, _CHUNK)
+
+
+@parallel
+def write_neighbours(
+    offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets, row_targets,
+    lengths, longest,
+):  # fmt: skip
+    """Write each row from ``row_offsets[v]`` on, and its length. `longest` is the largest length before.
+
+    Repeated targets leave a gap after the row.
+    """
+    bits = _ONE
+    while len(vertices) >> bits > 0:
+        bits += _ONE
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _write_by_worker(
+            offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets,
+            row_targets, lengths, longest, bits, counter,
+        )  # fmt: skip
+
+
+@inline_step
+def _copy_rows(begins, from_targets, row_offsets, row_targets, first, last):
+    for v in range(first, last):
+        for i in range(row_offsets[v + _ONE] - row_offsets[v]):
+            row_targets[row_offsets[v] + i] = from_targets[begins[v] + i]
+
+
+@parallel
+def close_gaps(begins, from_targets, row_offsets, row_targets):
+    """Copy rows that begin at ``begins[v]`` to rows without gaps."""
+    rows = np.uint64(len(row_offsets) - 1)
+    for r in prange(chunk_count(rows, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _copy_rows(begins, from_targets, row_offsets, row_targets, first, min(first + _CHUNK, rows))
+
+
+# ---- rows of other partitions -----------------------------------------------------------------------------
+
+
+@parallel
+def row_lengths(offsets, more_offsets, both, lengths):
+    """Write the length of the row of each owned vertex, or if `both` the sum of the lengths of two rows."""
+    for v in prange(np.int64(len(offsets) - 1)):
+        length = offsets[v + 1] - offsets[v]
+        lengths[v] = length + more_offsets[v + 1] - more_offsets[v] if both else length
+
+
+@inline_step
+def _pack_rows(row_offsets, row_targets, vertices, listed, begins, packed, first, last):
+    for i in range(first, last):
+        v = np.uint64(listed[i])
+        for k in range(row_offsets[v + _ONE] - row_offsets[v]):
+            packed[begins[i] + k] = vertices[row_targets[row_offsets[v] + k]]
+
+
+@parallel
+def pack_rows(row_offsets, row_targets, vertices, listed, begins, packed):
+    """Write the rows of the listed vertices one after the other, as numbers of the graph."""
+    rows = np.uint64(len(listed))
+    for r in prange(chunk_count(rows, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        last = min(first + _CHUNK, rows)
+        _pack_rows(row_offsets, row_targets, vertices, listed, begins, packed, first, last)
+
+
+@inline_step
+def _local_slice(ascending, local, numbers, first, last):
+    for i in range(first, last):
+        low, high = _ZERO, np.uint64(len(ascending))
+        while low < high:
+            middle = (low + high) >> _ONE
+            if ascending[middle] < numbers[i]:
+                low = middle + _ONE
+            else:
+                high = middle
+        known = low < len(ascending) and ascending[low] == numbers[i]
+        numbers[i] = local[low] if known else _NO_VERTEX
+
+
+@parallel
+def to_local(ascending, local, numbers, parts):
+    """Replace numbers of the graph by local numbers, given all numbers, ascending, with their local numbers.
+
+    A vertex that the partition does not have becomes 2^32 - 1.
+    """
+    for p in prange(parts):
+        first, last = slice_bound(len(numbers), p, parts), slice_bound(len(numbers), p + 1, parts)
+        _local_slice(ascending, local, numbers, first, last)
+
+
+# ---- triangles --------------------------------------------------------------------------------------------
+
+
+@inline_step
+def _triangles_of(
+    row_offsets, row_targets, u, first, other_offsets, other_targets, filter_, keys, places, found, times, triangles
+):
+    """Count the triangles of `u` and two vertices of its row, of which one has its row in the batch."""
+    begin, end = row_offsets[u], row_offsets[u + _ONE]
+    mask = enter_row(row_targets, begin, end, filter_, keys, places)
+    times[: end - begin] = 0
+    total = _ZERO
+    for e in range(begin, end):
+        v = np.uint64(row_targets[e]) - first
+        if v < np.uint64(len(other_offsets) - 1):
+            count = common_neighbours(
+                other_targets, other_offsets[v], other_offsets[v + _ONE], mask, filter_, keys, places, found
+            )
+            for i in range(count):
+                times[found[i]] += 1
+            times[e - begin] += count
+            total += count
+    leave_row(row_targets, begin, end, filter_)
+    if total > 0:
+        fetch_add(triangles, u, total)
+        for e in range(begin, end):
+            if times[e - begin] > 0:
+                fetch_add(triangles, row_targets[e], np.uint64(times[e - begin]))
+
+
+@inline_step
+def _triangles_by_worker(
+    row_offsets, row_targets, first_row, other_offsets, other_targets, longest, triangles, counter
+):
+    owned = np.uint64(len(row_offsets) - 1)
+    filter_, keys, places, found = new_table(longest)
+    times = np.empty(longest, np.uint64)
+    first = take_chunk(counter, _CHUNK)
+    while first < owned:
+        for u in range(first, min(first + _CHUNK, owned)):
+            if row_offsets[u + _ONE] - row_offsets[u] > _ONE:
+                _triangles_of(
+                    row_offsets, row_targets, u, first_row, other_offsets, other_targets, filter_, keys, places,
+                    found, times, triangles,
+                )  # fmt: skip
+        first = take_chunk(counter, _CHUNK)
+
+
+@parallel
+def count_triangles(row_offsets, row_targets, first_row, other_offsets, other_targets, longest, triangles):
+    """Add the triangles of each vertex and mirror, for oriented rows.
+
+    The vertices from `first_row` on have the rows of `other_offsets`. A triangle counts if its last vertex is
+    owned and its middle vertex has one of these rows. `longest` is the length of the longest row.
+    """
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _triangles_by_worker(
+            row_offsets, row_targets, np.uint64(first_row), other_offsets, other_targets, longest, triangles,
+            counter,
+        )  # fmt: skip

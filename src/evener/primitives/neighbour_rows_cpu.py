@@ -106,7 +106,10 @@ def _is_ascending(targets, begin, end):
 @inline_step
 def _sort_distinct(row_targets, begin, end, spare, counters, bits):
     """Sort a row and drop repeated targets. Return the number of targets."""
-    in_spare = sort_row(row_targets, spare, begin, end - begin, spare, spare[:0], _ZERO, _ZERO, bits, counters)
+    unweighted = spare[:0]
+    in_spare = sort_row(
+        row_targets, unweighted, begin, end - begin, spare, unweighted, _ZERO, _ZERO, bits, counters
+    )
     count = _ZERO
     before = _NO_VERTEX
     for i in range(end - begin):

@@ -133,6 +133,9 @@ __global__ void PARALLEL(256) to_local(
 
 // ---- triangles -----------------------------------------------------------------------------------------
 
+// Targets that a thread reads before it looks them up.
+constexpr u32 AHEAD = 4;
+
 // Threads of one table: a warp or a block.
 struct Team {
     u32 who, width;
@@ -172,11 +175,17 @@ struct OrientedRows {
             if (row + 1 >= other_offsets.length) continue;
             u64 last = other_offsets[row + 1];
             u32 times = 0;
-            for (u64 f = other_offsets[row] + lane(); f < last; f += WARP) {
-                u32 place = table.find(read(other_targets, f));
-                if (place == EMPTY) continue;
-                times++;
-                atomicAdd(table.times + place, 1);
+            for (u64 f = other_offsets[row] + lane(); f < last; f += AHEAD * WARP) {
+                u32 other[AHEAD];
+#pragma unroll
+                for (u32 k = 0; k < AHEAD; k++) other[k] = f + k * WARP < last ? read(other_targets, f + k * WARP) : NO_VERTEX;
+#pragma unroll
+                for (u32 k = 0; k < AHEAD; k++) {
+                    u32 place = table.find(other[k]);
+                    if (place == EMPTY) continue;
+                    times++;
+                    atomicAdd(table.times + place, 1);
+                }
             }
             times = across(times, Sum());
             if (lane() == 0 && times > 0) atomicAdd(triangles.at + v, (u64)times);
@@ -209,15 +218,12 @@ __global__ void PARALLEL(1024) count_triangles(
     NeighbourTable own{memory + warp * 2 * of_warp, memory + (warp * 2 + 1) * of_warp, 0};
     NeighbourTable common{memory, memory + of_block, 0};
     u64 owned = row_offsets.length - 1;
-    for (u64 chunk = blockIdx.x * CHUNK; chunk < owned; chunk += gridDim.x * CHUNK) {
-        u64 end = least(chunk + CHUNK, owned);
-        for (u64 u = chunk + warp; u < end; u += warps) {
-            u64 length = row_offsets[u + 1] - row_offsets[u];
-            if (length >= 2 && length <= most_of_warp) rows.count(u, own, most_of_warp, {lane(), WARP});
-        }
-        __syncthreads();
-        for (u64 u = chunk; u < end; u++)
-            if (row_offsets[u + 1] - row_offsets[u] > most_of_warp)
-                rows.count(u, common, most_of_block, {threadIdx.x, blockDim.x});
+    for (u64 u = warp_of_grid(); u < owned; u += warps_of_grid()) {
+        u64 length = row_offsets[u + 1] - row_offsets[u];
+        if (length >= 2 && length <= most_of_warp) rows.count(u, own, most_of_warp, {lane(), WARP});
     }
+    __syncthreads();
+    for (u64 u = blockIdx.x; u < owned; u += gridDim.x)
+        if (row_offsets[u + 1] - row_offsets[u] > most_of_warp)
+            rows.count(u, common, most_of_block, {threadIdx.x, blockDim.x});
 }

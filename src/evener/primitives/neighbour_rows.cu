@@ -61,11 +61,11 @@ __global__ void PARALLEL(256) count_neighbours(
     }
 }
 
-// Write each row from ``row_offsets[v]`` on, and its length. `longest` is the largest length before.
+// Write each row from ``row_offsets[v]`` on, and its length. A neighbour in both directions leaves a gap after it.
 __global__ void PARALLEL(256) write_neighbours(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> more_offsets, Tiered<u32> more_targets,
     u32 both, u32 oriented, Array<const u32> degree, Array<const u32> vertices, Array<const u64> row_offsets,
-    Array<u32> row_targets, Array<u32> lengths, u64 longest
+    Array<u32> row_targets, Array<u32> lengths
 ) {
     Order order{oriented, degree, vertices};
     for (u64 v = warp_of_grid(); v < lengths.length; v += warps_of_grid()) {
@@ -208,7 +208,7 @@ constexpr u32 CHUNK = 128;
 // and its middle vertex has one of these rows. A warp counts those of a short row, and a block those of a long row.
 __global__ void PARALLEL(1024) count_triangles(
     Array<const u64> row_offsets, Array<const u32> row_targets, u32 first_row, Array<const u64> other_offsets,
-    Array<const u32> other_targets, u64 longest, Array<u64> triangles, Shared shared
+    Array<const u32> other_targets, Array<u64> triangles, Shared shared
 ) {
     OrientedRows rows{row_offsets, row_targets, first_row, other_offsets, other_targets, triangles};
     u32* memory = shared_memory<u32>();

@@ -69,8 +69,6 @@ class NeighbourRows:
     ----------
     offsets, targets : PartitionedArray
         uint64 of shape (L + 1,) and uint32, for L owned vertices.
-    longest : int
-        The length of the longest row of all partitions.
     """
 
     def __init__(self, engine: Engine, *, oriented: bool) -> None:
@@ -83,22 +81,23 @@ class NeighbourRows:
         order = (oriented, degree, engine.vertices)
         lengths = engine.owned_array("uint32")
         engine.compute(kernels.count_neighbours, *edges, *order, lengths)
-        begins, targets, longest = self._allocate(lengths)
-        engine.compute(kernels.write_neighbours, *edges, *order, begins, targets, lengths, longest)
-        self.offsets, self.targets, self.longest = self._allocate(lengths)
+        begins, targets = self._allocate(lengths)
+        engine.compute(kernels.write_neighbours, *edges, *order, begins, targets, lengths)
+        self.offsets, self.targets = self._allocate(lengths)
         if [len(own) for own in targets] == [len(own) for own in self.targets]:
             self.targets = targets
         else:
             engine.compute(kernels.close_gaps, begins, targets, self.offsets, self.targets)
 
-    def _allocate(self, lengths: PartitionedArray) -> tuple[PartitionedArray, PartitionedArray, int]:
-        """Return offsets, memory for the targets, and the longest length, of rows with these lengths."""
+    def _allocate(self, lengths: PartitionedArray) -> tuple[PartitionedArray, PartitionedArray]:
+        """Return offsets, and memory for the targets, of rows with these lengths."""
         engine = self._engine
-        own = engine.download(lengths)
-        offsets = [_offsets_of(part) for part in own]
-        targets = [e.allocate(int(ends[-1]), "uint32") for e, ends in zip(engine.elements, offsets, strict=True)]
-        longest = max(engine.gather([int(part.max(initial=0)) for part in own]))
-        return engine.upload(offsets), PartitionedArray(targets), longest
+        owned = zip(engine.elements, engine.owned, strict=True)
+        offsets = PartitionedArray([element.allocate(count + 1, "uint64") for element, count in owned])
+        engine.compute("scan.offsets_of", lengths, offsets)
+        ends = [element.download(own[-1:]) for element, own in zip(engine.elements, offsets, strict=True)]
+        targets = [e.allocate(int(end[0]), "uint32") for e, end in zip(engine.elements, ends, strict=True)]
+        return offsets, PartitionedArray(targets)
 
     def batches(self) -> Iterator[RowBatch]:
         """Yield the rows of the owned vertices, then those of mirrors in batches.
@@ -175,7 +174,7 @@ def triangle_counts(engine: Engine) -> PartitionedArray:
     counts = engine.array("uint64", 0)
     engine.superstep("intersect", active=engine.owned)
     for batch in rows.batches():
-        engine.compute(kernels.count_triangles, rows.offsets, rows.targets, *batch, rows.longest, counts)
+        engine.compute(kernels.count_triangles, rows.offsets, rows.targets, *batch, counts)
     engine.push(counts, "add")
     return counts
 

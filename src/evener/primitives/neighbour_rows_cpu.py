@@ -16,7 +16,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
-from evener.kernels.cpu.chunks import chunk_count
+from evener.kernels.cpu.chunks import CHUNK, chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.primitives.common_neighbours_cpu import common_neighbours, enter_row, leave_row, new_table
@@ -40,6 +40,25 @@ _NO_VERTEX = np.uint32(0xFFFFFFFF)
 
 
 # ---- rows ---------------------------------------------------------------------------------------------
+
+
+@inline_step
+def _longest_of(offsets, first, last):
+    longest = _ZERO
+    for v in range(first, last):
+        longest = max(longest, offsets[v + _ONE] - offsets[v])
+    return longest
+
+
+@parallel
+def longest_row(offsets):
+    """Return the length of the longest row."""
+    rows = np.uint64(len(offsets) - 1)
+    longest = _ZERO
+    for r in prange(chunk_count(rows, CHUNK)):
+        first = np.uint64(r) * CHUNK
+        longest = max(longest, _longest_of(offsets, first, min(first + CHUNK, rows)))
+    return longest
 
 
 @vertex_step
@@ -145,15 +164,16 @@ def _write_by_worker(
 @parallel
 def write_neighbours(
     offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets, row_targets,
-    lengths, longest,
+    lengths,
 ):  # fmt: skip
-    """Write each row from ``row_offsets[v]`` on, and its length. `longest` is the largest length before.
+    """Write each row from ``row_offsets[v]`` on, and its length.
 
     Repeated targets leave a gap after the row.
     """
     bits = _ONE
     while len(vertices) >> bits > 0:
         bits += _ONE
+    longest = longest_row(row_offsets)
     counter = new_counter()
     for _ in prange(WORKERS):
         _write_by_worker(
@@ -237,8 +257,9 @@ def to_local(ascending, local, numbers, parts):
 
 @inline_step
 def _triangles_of(
-    row_offsets, row_targets, u, first, other_offsets, other_targets, filter_, keys, places, found, times, triangles
-):
+    row_offsets, row_targets, u, first, other_offsets, other_targets, filter_, keys, places, found, times,
+    triangles,
+):  # fmt: skip
     """Count the triangles of `u` and two vertices of its row, of which one has its row in the batch."""
     begin, end = row_offsets[u], row_offsets[u + _ONE]
     mask = enter_row(row_targets, begin, end, filter_, keys, places)
@@ -281,12 +302,13 @@ def _triangles_by_worker(
 
 
 @parallel
-def count_triangles(row_offsets, row_targets, first_row, other_offsets, other_targets, longest, triangles):
+def count_triangles(row_offsets, row_targets, first_row, other_offsets, other_targets, triangles):
     """Add the triangles of each vertex and mirror, for oriented rows.
 
     The vertices from `first_row` on have the rows of `other_offsets`. A triangle counts if its last vertex is
-    owned and its middle vertex has one of these rows. `longest` is the length of the longest row.
+    owned and its middle vertex has one of these rows.
     """
+    longest = max(longest_row(row_offsets), longest_row(other_offsets))
     counter = new_counter()
     for _ in prange(WORKERS):
         _triangles_by_worker(

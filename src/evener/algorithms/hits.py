@@ -9,7 +9,7 @@ Kleinberg: Authoritative sources in a hyperlinked environment (1999).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -19,20 +19,17 @@ from evener.programs.dominance import allowed_error, check_entries, check_larges
 from evener.programs.norms import equal_sum, factors_used, unit_sum, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import graph_of, opened, parse_placement, weights_used
+from evener.spec.arguments import weights_used
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.spec.verification import column, fail, first_true
-from evener.system.agreement import collective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "hits"]
 
@@ -52,23 +49,16 @@ SPEC = program_spec(
 )
 
 
-@collective()
+@driver(SPEC)
 def hits(
     graph: Graph | PartitionedGraph | str,
     *,
     tol: float = 1e-9,
     max_iter: int = 1000,
     weights: bool | None = None,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return how good a hub and an authority every vertex is.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -80,8 +70,6 @@ def hits(
         The largest number of supersteps, two for each iteration.
     weights : bool, optional
         Whether an edge adds the value of its other end times its weight. Default: if the graph has weights.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -110,18 +98,13 @@ def hits(
     ([0.618, 0.382, 0.0, 0.0], [0.0, 0.0, 0.618, 0.382])
     """
     condition = relative_change(tol, max_iter)
-    given = opened(graph, SPEC)
-    source = graph_of(given, "hits")
-    weighted = factors_used(source, weights, "HITS")
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        given, _program(source.n, weighted=weighted), SPEC, condition=condition,
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    norm = equal_sum if vanishes(run, "hits", weighted=weighted) else unit_sum
-    columns = {name: (lambda name=name: norm(run.pg, run.fields[name])) for name in run.fields}
+    run = begin(SPEC, graph, options)
+    weighted = factors_used(run.graph, weights, "HITS")
+    found = run_program(run, _program(run.graph.n, weighted=weighted), condition)
+    norm = equal_sum if vanishes(found, "hits", weighted=weighted) else unit_sum
+    columns = {name: (lambda name=name: norm(found.pg, found.fields[name])) for name in found.fields}
     parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
-    return result_of(run, "hits", SPEC.columns, columns, parameters)
+    return result_of(run, found, columns, parameters)
 
 
 def _program(n: int, *, weighted: bool) -> VertexProgram:

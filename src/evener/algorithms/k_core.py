@@ -8,7 +8,7 @@ Seidman: Network structure and minimum degree (1983).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -18,20 +18,16 @@ from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
-from evener.spec.arguments import parse_placement
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.spec.verification import column, count_parameter, fail, first_true
-from evener.system.agreement import collective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "k_core"]
 
@@ -46,21 +42,14 @@ SPEC = program_spec(
 )
 
 
-@collective()
+@driver(SPEC)
 def k_core(
     graph: Graph | PartitionedGraph | str,
     *,
     k: int = 2,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the vertices of the k-core.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -69,8 +58,6 @@ def k_core(
         count.
     k : int, default 2
         The smallest number of edges of a vertex in the core. Repeated edges and self-loops count.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -92,18 +79,9 @@ def k_core(
     if not is_integral(k) or k < 0:
         msg = f"k=: expected an integer of at least 0, found {k!r}"
         raise ArgumentError(msg)
-
-    def program(_: Graph) -> VertexProgram:
-        return _program(int(k))
-
-    # A vertex leaves at most once.
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        graph, program, SPEC, condition=stop_condition(None, 1 << 32),
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    columns = {"member": lambda: run.pg.gather(run.fields["member"])}
-    return result_of(run, "k_core", SPEC.columns, columns, {"k": int(k)})
+    run = begin(SPEC, graph, options)
+    found = run_program(run, _program(int(k)), stop_condition(None, 1 << 32))  # a vertex leaves at most once
+    return result_of(run, found, found.fields, {"k": int(k)})
 
 
 def _program(k: int) -> VertexProgram:

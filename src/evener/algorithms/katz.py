@@ -8,7 +8,7 @@ Katz: A new status index derived from sociometric analysis (1953).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -20,21 +20,18 @@ from evener.programs.dominance import check_entries
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement, weights_used
+from evener.spec.arguments import weights_used
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.spec.strength import placed_strength
 from evener.spec.verification import column, fail, finite_number, first_true, required_parameter
-from evener.system.agreement import collective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "katz"]
 
@@ -62,7 +59,7 @@ SPEC = program_spec(
 _TOLERANCE = 1e-6
 
 
-@collective()
+@driver(SPEC)
 def katz(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -70,16 +67,9 @@ def katz(
     tol: float = 1e-9,
     max_iter: int = 1000,
     weights: bool | None = None,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the Katz centrality of every vertex.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -96,8 +86,6 @@ def katz(
     weights : bool, optional
         Whether a walk counts as often as the product of the weights of its edges. Default: if the graph has
         weights.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -133,19 +121,14 @@ def katz(
         remedy="increase max_iter= or tol=, or give attenuation= below 1 / largest eigenvalue",
         overflow="the sum over all walks has no limit, or is too large; decrease attenuation=",
     )
-    given = opened(graph, SPEC)
-    weighted = weights_used(graph_of(given, "katz"), weights, "Katz centrality")
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = ensure_placed(given, SPEC, placement)
+    run = begin(SPEC, graph, options)
+    weighted = weights_used(run.graph, weights, "Katz centrality")
+    pg = run.place()
     factor = 1 / (1 + _largest_sum(pg, weighted=weighted)) if attenuation is None else float(attenuation)
-    program = _program(factor, float(tol), weighted=weighted)
-    run = run_program(pg, program, SPEC, condition=condition, progress=progress, checkpoint=checkpoint)
-    run = run._replace(plan=plan)
-    columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
-    return result_of(
-        run, "katz", SPEC.columns, columns,
-        {"attenuation": factor, "tol": tol, "max_iter": max_iter, "weights": weighted},
-    )  # fmt: skip
+    found = run_program(run, _program(factor, float(tol), weighted=weighted), condition)
+    columns = {"centrality": lambda: unit_length(pg, found.fields["value"])}
+    parameters = {"attenuation": factor, "tol": tol, "max_iter": max_iter, "weights": weighted}
+    return result_of(run, found, columns, parameters)
 
 
 def _largest_sum(pg: PartitionedGraph, *, weighted: bool) -> float:

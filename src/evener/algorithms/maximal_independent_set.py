@@ -9,7 +9,7 @@ Luby: A simple parallel algorithm for the maximal independent set problem (1986)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -18,20 +18,16 @@ from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
-from evener.spec.arguments import parse_placement
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.spec.verification import column, fail, first_true
-from evener.system.agreement import collective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "maximal_independent_set"]
 
@@ -49,21 +45,14 @@ SPEC = program_spec(
 _UNDECIDED, _MEMBER, _OUT = 0, 1, 2
 
 
-@collective()
+@driver(SPEC)
 def maximal_independent_set(
     graph: Graph | PartitionedGraph | str,
     *,
     seed: int = 1,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return a maximal independent set.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -72,8 +61,6 @@ def maximal_independent_set(
         count.
     seed : int, default 1
         The seed of the random priorities.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -93,18 +80,11 @@ def maximal_independent_set(
     [0, 1, 1, 1]
     """
     seed = check_seed(seed)
-
-    def program(given: Graph) -> VertexProgram:
-        return _program(np.random.default_rng(seed).permutation(given.n))
-
-    # A vertex decides at most once.
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        graph, program, SPEC, condition=stop_condition(None, 1 << 32),
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    columns = {"member": lambda: (run.pg.gather(run.fields["status"]) == _MEMBER).astype(np.int64)}
-    return result_of(run, "maximal_independent_set", SPEC.columns, columns, {"seed": seed})
+    run = begin(SPEC, graph, options)
+    program = _program(np.random.default_rng(seed).permutation(run.graph.n))
+    found = run_program(run, program, stop_condition(None, 1 << 32))  # a vertex decides at most once
+    columns = {"member": lambda: (found.pg.gather(found.fields["status"]) == _MEMBER).astype(np.int64)}
+    return result_of(run, found, columns, {"seed": seed})
 
 
 def _program(priority: Any) -> VertexProgram:

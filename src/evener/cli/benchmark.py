@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from evener.cli import runs
 from evener.cli.options import with_vertices
 from evener.cli.run_output import timed_json
 from evener.errors import ArgumentError
-from evener.spec.arguments import ensure_placed, parse_placement
+from evener.spec.run import begin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.run_options import BasicOptions
 
 __all__ = ["repeat"]
 
@@ -47,15 +48,15 @@ def repeat(
         Whether each run has another source.
     """
     job.stage("partitioning")
-    partitioned, plan = ensure_placed(given_graph, spec, parse_placement(spec, **place))
-    graph = partitioned.graph
+    run = begin(spec, given_graph, cast("BasicOptions", place))
+    partitioned, graph = run.place(), run.graph
     given = with_vertices(spec, graph, arguments)
     each = _arguments_of_runs(spec, graph, given, repeats)
     timed = []
     for number, own in enumerate([each[0], *each]):
         result = runs.compute(job, spec, partitioned, own)
-        if plan is not None:
-            result.prediction = plan.predict(partitioned, result.passes)
+        if run.plan is not None:
+            result.prediction = run.plan.predict(partitioned, result.passes)
         runs.check_answer(job, result)
         if number:
             timed.append(timed_json(name, result, verified=True))

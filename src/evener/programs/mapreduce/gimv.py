@@ -30,31 +30,28 @@ from evener.programs.supersteps import ProgramRun
 from evener.programs.value_check import ValueCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from evener.engine.timeline import Progress
     from evener.partition.partitioned import PartitionedGraph
-    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
     from evener.programs.mapreduce.records import SortedRun
+    from evener.spec.run import Run
 
 __all__ = ["run_two_stages"]
 
 
 def run_two_stages(
-    graph: Graph | PartitionedGraph,
+    run: Run,
     operators: Operators,
     signature: Signature,
     *,
     first: Mapping[str, NDArray[Any]],
     identity: Any,
     condition: Condition,
-    placement: Placement,
-    progress: Callable[[Progress], None] | None,
 ) -> ProgramRun:
     """Place a graph and run GIM-V on it, in two stages for each iteration.
 
@@ -63,8 +60,8 @@ def run_two_stages(
     The operators are checked for the signature. `first` has the first values of the fields, and `identity` is
     the combined message of a vertex without in-edges. Other arguments are those of `evener.gimv`.
     """
-    pg, _ = place_for_gimv(graph, placement, fields=not signature.value.single)
-    stages = Stages(pg, "gimv", progress)
+    pg = place_for_gimv(run, fields=not signature.value.single)
+    stages = Stages(pg, "gimv", run.progress)
     steps: CpuStages | GpuStages
     if pg.elements[0].kind == "cuda":
         (values,) = first.values()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from evener.errors import ArgumentError
 from evener.partition.partitioned import PartitionedGraph
 from evener.spec.algorithm import AlgorithmSpec, StateBytes, Traffic
-from evener.spec.arguments import ensure_placed
 from evener.system.agreement import on_all_ranks
 from evener.system.memory import available, parse_bytes
 from evener.system.world import current_world
@@ -16,9 +15,7 @@ from evener.system.world import current_world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.graph.graph import Graph
-    from evener.partition.placement import Placement
-    from evener.planning.plan import Plan
+    from evener.spec.run import Run
     from evener.system.world import World
 
 __all__ = ["SPEC", "memory_limit", "place", "place_for_gimv"]
@@ -40,27 +37,26 @@ SPEC = AlgorithmSpec(
 _MEMORY_SHARE = 0.5
 
 
-def place(graph: Graph | PartitionedGraph, placement: Placement) -> tuple[PartitionedGraph, Plan | None]:
-    """Return the graph on elements, as `ensure_placed`; the default is all cores.
+def place(run: Run) -> PartitionedGraph:
+    """Return the graph on elements for MapReduce; the default is all cores.
 
     This is a collective operation; all ranks must call it.
     """
-    if not isinstance(graph, PartitionedGraph) and placement.on is None:
-        placement = replace(placement, on=("cpu",))
-    return ensure_placed(graph, SPEC, placement)
+    run.placement = replace(run.placement, directions=SPEC.directions)
+    if not isinstance(run.given, PartitionedGraph) and run.placement.on is None:
+        run.placement = replace(run.placement, on=("cpu",))
+    return run.place(SPEC)
 
 
-def place_for_gimv(
-    graph: Graph | PartitionedGraph, placement: Placement, *, fields: bool
-) -> tuple[PartitionedGraph, Plan | None]:
+def place_for_gimv(run: Run, *, fields: bool) -> PartitionedGraph:
     """Return the graph on CPU elements or, without fields, on GPUs of one rank; an error for other GPUs."""
     world = current_world()
-    if not isinstance(graph, PartitionedGraph):
-        on_all_ranks(world, lambda: _check_kinds(placement.kinds, world.size, fields=fields))
-    pg, plan = place(graph, replace(placement, directions=SPEC.directions))
+    if not isinstance(run.given, PartitionedGraph):
+        on_all_ranks(world, lambda: _check_kinds(run.placement.kinds, world.size, fields=fields))
+    pg = place(run)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
     _check_kinds([kind for own in kinds for kind in own], pg.world.size, fields=fields)
-    return pg, plan
+    return pg
 
 
 def _check_kinds(kinds: Sequence[str], ranks: int, *, fields: bool) -> None:

@@ -10,20 +10,21 @@ Bonacich: Power and centrality (1987).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
 from evener.programs.dominance import allowed_error, check_entries, check_largest
 from evener.programs.norms import equal_length, factors_used, unit_length, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
+from evener.spec.answer_parts import parts_of
 from evener.spec.arguments import weights_used
 from evener.spec.run import begin
 from evener.spec.run_options import driver
-from evener.spec.verification import column, fail, first_true
+from evener.spec.verification import fail
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
@@ -136,24 +137,26 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless the values are an eigenvector of the largest eigenvalue."""
-    graph, value = answer.graph, column(answer, "centrality").astype(np.float64)
+    parts, graph = parts_of(answer), answer.graph
+    value = parts.column("centrality").astype(np.float64)
     if graph.n == 0:
         return
-    check_entries(answer, "centrality", value, float(np.linalg.norm(value)), "the length")
+    check_entries(parts, "centrality", value, float(np.linalg.norm(value)), "the length")
     weighted = weights_used(graph, answer.parameters.get("weights"), "eigenvector centrality")
-    edges = adjacency(graph, weights=weighted).T.tocsr()
-    product = edges @ value
-    eigenvalue = float(product.sum() / value.sum())
-    if edges.sum() == 0:
+    product = partial(parts.row_sums, direction="in", weighted=weighted)
+    image = product(value)
+    eigenvalue = float(image.sum() / value.sum())
+    if product(np.ones(graph.n)).sum() == 0:
         expected = np.full(graph.n, 1 / np.sqrt(graph.n))
     elif eigenvalue > 0:
-        expected = product / eigenvalue
+        expected = image / eigenvalue
     else:
         fail(answer, "the values are an eigenvector of an eigenvalue above 0", "the eigenvalue is 0")
     error = np.abs(value - expected)
-    if (wrong := error > allowed_error(value)).any():
-        v = first_true(wrong)
-        detail = f"vertex {graph.ids[v]} has {value[v]}, and its in-neighbours give {expected[v]}"
-        fail(answer, "the values are an eigenvector", detail)
+    parts.require(
+        error <= allowed_error(value),
+        "the values are an eigenvector",
+        lambda v: f"vertex {parts.id(v)} has {value[v]}, and its in-neighbours give {expected[v]}",
+    )
     if eigenvalue > 0:
-        check_largest(answer, lambda y: np.asarray(edges @ y), value, error, eigenvalue)
+        check_largest(answer, product, value, error, eigenvalue)

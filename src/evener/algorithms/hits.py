@@ -9,20 +9,21 @@ Kleinberg: Authoritative sources in a hyperlinked environment (1999).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
 from evener.programs.dominance import allowed_error, check_entries, check_largest
 from evener.programs.norms import equal_sum, factors_used, unit_sum, vanishes
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
+from evener.spec.answer_parts import parts_of
 from evener.spec.arguments import weights_used
 from evener.spec.run import begin
 from evener.spec.run_options import driver
-from evener.spec.verification import column, fail, first_true
+from evener.spec.verification import fail
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
@@ -133,16 +134,18 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless hubs and authorities are the largest singular vectors."""
-    graph = answer.graph
-    hub, authority = (column(answer, name).astype(np.float64) for name in ("hub", "authority"))
+    parts, graph = parts_of(answer), answer.graph
+    hub, authority = (parts.column(name).astype(np.float64) for name in ("hub", "authority"))
     if graph.n == 0:
         return
     for name, value in (("hub", hub), ("authority", authority)):
-        check_entries(answer, name, value, float(value.sum()), "the sum")
-    edges = adjacency(graph, weights=weights_used(graph, answer.parameters.get("weights"), "HITS"))
-    to_hub, to_authority = edges @ authority, edges.T @ hub
+        check_entries(parts, name, value, float(value.sum()), "the sum")
+    weighted = weights_used(graph, answer.parameters.get("weights"), "HITS")
+    against = partial(parts.row_sums, direction="out", weighted=weighted)
+    along = partial(parts.row_sums, direction="in", weighted=weighted)
+    to_hub, to_authority = against(authority), along(hub)
     scales = to_hub.sum(), to_authority.sum()
-    if edges.sum() == 0:
+    if along(np.ones(graph.n)).sum() == 0:
         to_hub = to_authority = np.ones(graph.n)
     elif min(scales) <= 0:
         fail(answer, "hubs have edges to authorities", "no edge joins vertices with values above 0")
@@ -150,16 +153,15 @@ def check(answer: Answer) -> None:
     for name, value, follows in (("hub", hub, to_hub), ("authority", authority, to_authority)):
         expected = follows / follows.sum()
         errors.append(np.abs(value - expected))
-        if (wrong := errors[-1] > allowed_error(value)).any():
-            v = first_true(wrong)
-            detail = f"vertex {graph.ids[v]} has {value[v]}, expected {expected[v]}"
+        if (v := parts.first(~(errors[-1] <= allowed_error(value)))) is not None:
+            detail = f"vertex {parts.id(v)} has {value[v]}, expected {expected[v]}"
             fail(answer, f"{name} follows from the other value", detail)
     if min(scales) > 0:
         # [0 A; Aᵀ 0] times (hub, authority), each of the same length, is the singular value times them.
         singular = float(np.sqrt(scales[0] * scales[1]))
         check_largest(
             answer,
-            lambda y: np.concatenate([edges @ y[graph.n :], edges.T @ y[: graph.n]]),
+            lambda y: np.concatenate([against(y[graph.n :]), along(y[: graph.n])]),
             np.concatenate([hub, authority]),
             np.concatenate(errors),
             singular,

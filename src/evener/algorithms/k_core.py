@@ -14,13 +14,13 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import is_integral
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
+from evener.spec.answer_parts import parts_of
 from evener.spec.run import begin
 from evener.spec.run_options import driver
-from evener.spec.verification import column, count_parameter, fail, first_true
+from evener.spec.verification import count_parameter
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
@@ -102,14 +102,13 @@ def _program(k: int) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless repeated removal of vertices with few edges gives the same core."""
-    graph, k = answer.graph, count_parameter(answer, "k")
-    member = column(answer, "member")
-    edges = adjacency(graph)
-    edges = edges + edges.T if graph.directed else edges
-    core = np.ones(graph.n)
-    while not np.array_equal(core, stays := core * (edges @ core >= k)):
+    parts, k = parts_of(answer), count_parameter(answer, "k")
+    member = parts.column("member")
+    core = np.ones(len(member))
+    while not np.array_equal(core, stays := core * (parts.neighbour_sums(core) >= k)):
         core = stays
-    if (wrong := core != member).any():
-        v = first_true(wrong)
-        detail = f"vertex {graph.ids[v]} has member {member[v]}, expected {int(core[v])}"
-        fail(answer, f"the core has the vertices with {k} edges to it", detail)
+    parts.require(
+        core == member,
+        f"the core has the vertices with {k} edges to it",
+        lambda v: f"vertex {parts.id(v)} has member {member[v]}, expected {int(core[v])}",
+    )

@@ -14,17 +14,17 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.dominance import check_entries
 from evener.programs.norms import unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
+from evener.spec.answer_parts import parts_of
 from evener.spec.arguments import weights_used
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 from evener.spec.strength import placed_strength
-from evener.spec.verification import column, fail, finite_number, first_true, required_parameter
+from evener.spec.verification import fail, finite_number, required_parameter
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
@@ -170,22 +170,23 @@ def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless all values solve the linear equations, up to one factor."""
-    graph = answer.graph
+    parts, graph = parts_of(answer), answer.graph
     factor = float(finite_number(answer, "attenuation", required_parameter(answer, "attenuation")))
-    value = column(answer, "centrality").astype(np.float64)
+    value = parts.column("centrality").astype(np.float64)
     if graph.n == 0:
         return
-    check_entries(answer, "centrality", value, float(np.linalg.norm(value)), "the length")
+    check_entries(parts, "centrality", value, float(np.linalg.norm(value)), "the length")
     weighted = weights_used(graph, answer.parameters.get("weights"), "Katz centrality")
-    rest = value - factor * (adjacency(graph, weights=weighted).T @ value)
+    rest = value - factor * parts.row_sums(value, "in", weighted=weighted)
     equal = float(np.median(rest))
     if not equal > 0:
         detail = f"value - {factor:g} · (sum of in-neighbours) is {equal:g}; the sum over walks has no limit"
         fail(answer, "the rest of a value is above 0", detail)
-    if (wrong := ~(np.abs(rest - equal) <= _TOLERANCE * value)).any():
-        v = first_true(wrong)
-        detail = (
-            f"value - {factor:g} · (sum of in-neighbours) is {rest[v]:g} at vertex {graph.ids[v]}, and "
+    parts.require(
+        np.abs(rest - equal) <= _TOLERANCE * value,
+        "the equation of Katz holds at all vertices",
+        lambda v: (
+            f"value - {factor:g} · (sum of in-neighbours) is {rest[v]:g} at vertex {parts.id(v)}, and "
             f"{equal:g} at others"
-        )
-        fail(answer, "the equation of Katz holds at all vertices", detail)
+        ),
+    )

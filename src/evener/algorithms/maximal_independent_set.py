@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from evener.graph.checks import check_seed
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
+from evener.spec.answer_parts import parts_of
 from evener.spec.run import begin
 from evener.spec.run_options import driver
-from evener.spec.verification import column, fail, first_true
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
@@ -110,18 +109,24 @@ def _program(priority: Any) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless the set is independent and maximal."""
-    graph, member = answer.graph, column(answer, "member")
-    if (other := (member != 0) & (member != 1)).any():
-        v = first_true(other)
-        fail(answer, "member is 0 or 1", f"vertex {graph.ids[v]} has {member[v]}")
-    edges = adjacency(graph)
-    edges.setdiag(0)
-    edges = edges + edges.T if graph.directed else edges
-    neighbours = edges @ (member == 1).astype(np.float64)
-    if (both := (member == 1) & (neighbours > 0)).any():
-        detail = f"vertex {graph.ids[first_true(both)]} and a neighbour are members"
-        fail(answer, "members are not neighbours", detail)
-    if (none := (member == 0) & (neighbours == 0)).any():
-        v = first_true(none)
-        detail = f"vertex {graph.ids[v]} has member {member[v]}, and no neighbour is a member"
-        fail(answer, "other vertices have a neighbour that is a member", detail)
+    parts = parts_of(answer)
+    member = parts.column("member")
+    parts.require(
+        (member == 0) | (member == 1),
+        "member is 0 or 1",
+        lambda v: f"vertex {parts.id(v)} has {member[v]}",
+    )
+    inside, joined = member == 1, np.zeros(len(member), np.bool_)
+    for rows in parts.rows("out"):
+        for tails, heads in rows.pieces():
+            joined[tails[inside[tails] & inside[heads] & (tails != heads)]] = True
+    parts.require(
+        ~joined,
+        "members are not neighbours",
+        lambda v: f"vertex {parts.id(v)} and a neighbour are members",
+    )
+    parts.require(
+        inside | (parts.neighbour_sums(inside.astype(np.float64)) > 0),
+        "other vertices have a neighbour that is a member",
+        lambda v: f"vertex {parts.id(v)} has member {member[v]}, and no neighbour is a member",
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.spec.verification import fail, first_true
+from evener.spec.verification import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.spec.answer import Answer
+    from evener.spec.answer_parts import AnswerParts
 
     Product = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -31,14 +32,17 @@ _OF_ENTRY, _OF_SUM = 1e-6, 2e-9
 _ITERATIONS = 500
 
 
-def check_entries(answer: Answer, name: str, values: NDArray[np.float64], norm: float, expected: str) -> None:
+def check_entries(
+    parts: AnswerParts, name: str, values: NDArray[np.float64], norm: float, expected: str
+) -> None:
     """Raise VerificationError unless values are finite, not negative, and have the norm 1."""
-    ids = answer.graph.ids
-    if (wrong := ~(np.isfinite(values) & (values >= 0))).any():
-        v = first_true(wrong)
-        fail(answer, f"{name} is a finite number of at least 0", f"vertex {ids[v]} has {values[v]}")
+    parts.require(
+        np.isfinite(values) & (values >= 0),
+        f"{name} is a finite number of at least 0",
+        lambda v: f"vertex {parts.id(v)} has {values[v]}",
+    )
     if not abs(norm - 1) <= _OF_ENTRY:
-        fail(answer, f"{name} has {expected} 1", f"found {norm:g}")
+        fail(parts.answer, f"{name} has {expected} 1", f"found {norm:g}")
 
 
 def allowed_error(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,14 +15,14 @@ import numpy as np
 
 import evener as ev
 import harness
-from evener.graph.generators import recipes
+from evener.graph.generators import models
 from evener.graph.generators import sources as made
 from gap import Gap
 
 
 def main():
     options = _options()
-    drawn = recipes.EDGE_FACTOR << options.scale
+    drawn = models.EDGE_FACTOR << options.scale
     runs = {
         "evener, edges": harness.clocked(_edges(options.scale, drawn)),
         "evener, graph": harness.clocked(lambda _: ev.read(f"rmat:{options.scale}")),
@@ -55,7 +55,7 @@ def main():
 
 def _edges(scale, drawn):
     source = made.KroneckerSampler(
-        np.array(recipes.GRAPH500), scale, drawn, recipes.DEFAULT_SEED, None, permute=True
+        np.array(models.GRAPH500), scale, drawn, models.DEFAULT_SEED, None, permute=True
     )
     src, dst = np.empty((2, drawn), dtype=np.uint32)
     return lambda _: source.fill(0, drawn, src, dst)
@@ -65,9 +65,9 @@ def _networkit(options):
     import networkit
 
     networkit.setNumberOfThreads(options.threads)
-    chances = [chance for row in recipes.GRAPH500 for chance in row]
+    chances = [chance for row in models.GRAPH500 for chance in row]
     return lambda _: networkit.generators.RmatGenerator(
-        options.scale, recipes.EDGE_FACTOR, *chances
+        options.scale, models.EDGE_FACTOR, *chances
     ).generate()
 
 

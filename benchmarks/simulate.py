@@ -27,7 +27,7 @@ import evener as ev
 import harness
 import simulation
 from evener.elements.description import describe_elements
-from evener.graph.generators.recipes import EDGE_FACTOR
+from evener.graph.generators.models import EDGE_FACTOR
 from evener.planning.planner import cost_model
 from evener.spec.registry import find
 from on_ranks import TASKS
@@ -272,7 +272,7 @@ def _elements(task, document, options):
     elif options.elements:
         described = describe_elements(options.elements)
         model = cost_model(find(task), described)
-        of_each = [(model.fitted[one.name].coefficients, one.threads or 1) for one in described]
+        of_each = [(model.rates[one.name].coefficients, one.threads or 1) for one in described]
         rates = [Rates(own.edge / among, own.vertex / among, own.host_edge) for own, among in of_each]
         overhead, steps = max(own.superstep for own, _ in of_each), model.supersteps
     elif document is None:

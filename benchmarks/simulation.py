@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from evener.errors import ArgumentError
-from evener.graph.generators.recipes import GRAPH500
+from evener.graph.generators.models import GRAPH500
 from evener.partition.comparison import count_partitions
 from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.owners import edge_shares, owners

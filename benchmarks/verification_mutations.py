@@ -145,9 +145,9 @@ def _other_number(rng, column, values, v):
     return [value + more, value - more, -value - more, np.nan, np.inf, -np.inf, 0.0, 1.0][rng.integers(8)]
 
 
-def judged(spec, small, result, arrays):
-    """Return what the oracle says about an answer: None if it is right."""
-    if any(arrays[name].dtype.kind != result[name].dtype.kind for name in arrays):
+def judged(spec, small, result, right, arrays):
+    """Return what the oracle says about a change of a right answer: None if it is right too."""
+    if any(arrays[name].dtype.kind != right[name].dtype.kind for name in arrays):
         return "another type"
     try:
         numbered = small.numbered(spec, arrays)
@@ -191,7 +191,7 @@ def count(rng, spec, wanted, *, weights=(None, "float64", "float32", "int32")):
         changes = mutations(rng, small, spec, right)
         for _ in range(min(_EACH, wanted - found.changed)):
             how, arrays = next(changes)
-            wrong = judged(spec, small, result, arrays)
+            wrong = judged(spec, small, result, right, arrays)
             claim = ev.Claim(spec.name, small.graph, arrays, result.parameters, result.outcome)
             error = refusal(lambda claim=claim: ev.verify(claim))
             found.changed += 1
@@ -230,7 +230,7 @@ def count_by_command(rng, spec, wanted, found):
                 continue
             right = {name: np.asarray(result[name]) for name in result}
             for how, arrays in _first(mutations(rng, small, spec, right), 3):
-                wrong = judged(spec, small, result, arrays)
+                wrong = judged(spec, small, result, right, arrays)
                 if any(values.shape != right[name].shape for name, values in arrays.items()):
                     continue
                 for name, values in arrays.items():
@@ -312,7 +312,7 @@ def _on_a_rank(world, spec, small, file, arguments, seed):
             continue
         for name, own in blocks.items():
             own[:] = arrays[name][result.block.start : result.block.stop]
-        wrong = judged(spec, small, result, arrays)
+        wrong = judged(spec, small, result, right, arrays)
         found.append((how, wrong, refusal(lambda: ev.verify(result))))
     return found
 

@@ -15,7 +15,7 @@ import pytest
 
 import evener as ev
 from evener import errors
-from evener.cli.progress import LiveDisplay, PlainDisplay
+from evener.cli.progress import Display
 from evener.engine.timeline import Progress
 from evener.errors import printable
 from evener.graph.formats.registry import all_formats
@@ -240,14 +240,15 @@ def test_commands_print_names_without_their_control_characters(evener, tmp_path,
     assert evil in Path(f"{evil}out.csv").read_text()  # results keep the names
 
 
-def test_progress_shows_names_without_their_control_characters():
+def test_progress_shows_names_without_their_control_characters(monkeypatch):
     progress = Progress(EVIL, 1, EVIL, 1, 1.0, edges_per_second=1.0, fraction=0.5)
     stream = io.StringIO()
-    PlainDisplay(stream, every=0).superstep(progress)
+    Display(stream, every=0).superstep(progress)
     assert is_clean(stream.getvalue())
     assert stream.getvalue().count("\n") == 1
     terminal = io.StringIO()
-    live = LiveDisplay(terminal)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    live = Display(terminal)
     live.stage(f"reading [red]{EVIL}")
     with live:
         pass

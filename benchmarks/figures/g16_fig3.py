@@ -21,7 +21,7 @@ import search_path  # noqa: F401 - first: it makes the folder above importable
 from panel import Panel, series_of
 
 import harness
-from evener.cli.ratio import measure_ratio
+from evener.cli.profile import measure_ratio
 from evener.planning.ratio import RatioFit, fit_ratio
 
 TITLE = "the ratio r of two elements, by the edges"

@@ -55,7 +55,7 @@ def main():
 def _graphs(scale):
     return {
         name: _without_lone_vertices(graph)
-        for name, graph in {"G4": rmat(scale), "G5": rmat(scale - 1, edge_factor=27)}.items()
+        for name, graph in {"G4": rmat(scale).build(), "G5": rmat(scale - 1, edge_factor=27).build()}.items()
     }
 
 

@@ -108,8 +108,8 @@ def _timed(cases, options, folder):
 
 def _graph(name, scale):
     if name == "G1":
-        return rmat(scale + 2, edge_factor=2, directed=True)
-    return rmat(scale, permute=False) if name == "G4" else rmat(scale - 1, edge_factor=27)
+        return rmat(scale + 2, edge_factor=2, directed=True).build()
+    return rmat(scale, permute=False).build() if name == "G4" else rmat(scale - 1, edge_factor=27).build()
 
 
 def parser_of(question):

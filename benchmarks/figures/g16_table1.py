@@ -35,8 +35,8 @@ def main():
     options = _options()
     rows = []
     graphs = {
-        f"rmat:{options.scale}": lambda: rmat(options.scale),
-        f"rmat:{options.scale}, numbers of the generator": lambda: rmat(options.scale, permute=False),
+        f"rmat:{options.scale}": lambda: rmat(options.scale).build(),
+        f"rmat:{options.scale}, numbers of the generator": lambda: rmat(options.scale, permute=False).build(),
         **{Path(name).name: lambda name=name: ev.read(name) for name in options.graphs},
     }
     for name, read in graphs.items():

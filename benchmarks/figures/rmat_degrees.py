@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from evener.graph.generators.recipes import DEFAULT_SEED, EDGE_FACTOR, GRAPH500
+from evener.graph.generators.models import DEFAULT_SEED, EDGE_FACTOR, GRAPH500
 from evener.graph.generators.sources import KroneckerSampler
 
 # Edges generated at a time.

@@ -41,25 +41,23 @@ class EvenerError(Exception):
     The message has control characters as escapes, because names and files may hold any character.
     """
 
-    # Control characters that messages of a class keep.
+    # Control characters that messages of a class keep, and whether long messages are shortened.
     _kept = ""
+    _shortened = False
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(printable(message, kept=self._kept))
+        text = printable(message, kept=self._kept)
+        super().__init__(shorten(text) if self._shortened else text)
 
 
 class ArgumentError(EvenerError, ValueError):
     """An argument, option or graph specification has a wrong type or value."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(shorten(printable(message)))
+    _shortened = True
 
 
 class UnknownVertexError(ArgumentError, KeyError):
     """A vertex named in an argument is not in the graph."""
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(printable(message))
 
     def __str__(self) -> str:
         # KeyError prints the repr of its argument; users need the plain sentence.
@@ -69,8 +67,7 @@ class UnknownVertexError(ArgumentError, KeyError):
 class FileError(EvenerError, OSError):
     """A file or folder is missing, or Evener cannot read or write it."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(shorten(printable(message)))
+    _shortened = True
 
 
 class FormatError(EvenerError, ValueError):
@@ -111,10 +108,12 @@ class OutOfMemoryError(EvenerError, MemoryError):
         Bytes required and bytes available.
     """
 
+    _shortened = True
+
     def __init__(self, message: str, *, needed: int, available: int) -> None:
         self.needed = needed
         self.available = available
-        super().__init__(shorten(printable(message)))
+        super().__init__(message)
 
     def __reduce__(self) -> tuple[Callable[..., OutOfMemoryError], tuple[str]]:
         # By default, pickling an exception keeps its message only.
@@ -140,8 +139,7 @@ class MpiError(EvenerError, RuntimeError):
 class VerificationError(EvenerError, AssertionError):
     """A result breaks a rule of its algorithm."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(shorten(printable(message)))
+    _shortened = True
 
 
 class ConvergenceWarning(RuntimeWarning):

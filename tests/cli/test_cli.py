@@ -152,7 +152,7 @@ class TestRun:
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
         done = evener("convert", tmp_path / read, tmp_path / written)
         assert (done.status, done.out) == (2, "")
-        assert "would overwrite the graph itself; name another file" in done.err
+        assert "would overwrite the graph; name another file" in done.err
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
         assert evener("convert", tmp_path / read, tmp_path / written.replace("g", "other", 1)).status == 0
 
@@ -198,7 +198,16 @@ class TestRun:
                 ["convert", "g.evg", "g.evg/e.txt"],
                 "the output g.evg/e.txt is in g.evg, the folder",
             ),
-            (["convert", "e.csv", "e.csv"], "the output e.csv would overwrite the graph itself"),
+            (["convert", "e.csv", "e.csv"], "the output e.csv would overwrite the graph"),
+            (["run", "wcc", "d/part-00000.parquet", "-o", "d/"], "-o d/ would overwrite the graph; name"),
+            (["run", "wcc", "d/part-00000.parquet", "-o", "d"], "-o d would overwrite the graph; name"),
+            (["partition", "d/part-00000.parquet", "-o", "d"], "-o d would overwrite the graph; name"),
+            (
+                ["run", "wcc", "e.csv", "-o", "d/", "--report", "d/run.html"],
+                "--report d/run.html is in d, the folder of -o; name a file in another folder",
+            ),
+            (["run", "wcc", "x" * 300, "-o", "y.csv"], "there is no file xxx"),
+            (["bench", "wcc", "x" * 300], "there is no file xxx"),
         ],
     )
     def test_outputs_do_not_overwrite_the_graph(self, evener, tmp_path, monkeypatch, words, sentence):
@@ -208,6 +217,8 @@ class TestRun:
         ev.write(ev.Graph.from_edges([0, 1], [1, 2]), "g.evg")
         Path("g.evg/new").mkdir()
         Path("folder.evg").symlink_to("g.evg")
+        Path("d").mkdir()
+        ev.write(ev.read("g.evg"), "d/part-00000.parquet")
         before = sorted(Path("g.evg").rglob("*"))
         Path("link.csv").symlink_to("e.csv")
         Path("hard.csv").hardlink_to("e.csv")
@@ -216,7 +227,7 @@ class TestRun:
         assert sentence in done.err
         assert Path("e.csv").read_text() == text
         assert sorted(Path("g.evg").rglob("*")) == before
-        assert ev.read("g.evg").m == 2
+        assert ev.read("g.evg").m == ev.read("d/part-00000.parquet").m == 2
 
     def test_a_trace_is_written_and_its_folder_is_checked_first(self, evener, karate, tmp_path):
         path = tmp_path / "run.json"
@@ -495,6 +506,15 @@ def test_an_ignored_seed_prints_a_note(evener):
 
 
 @pytest.mark.parametrize(
+    "words", [("info", "{file}", "--columns", "²,³"), ("profile", "--paper", "--scales", "²")]
+)
+def test_superscript_digits_are_no_numbers(evener, karate, words):
+    done = evener(*(word.format(file=karate) for word in words))
+    assert (done.status, done.out) == (2, "")
+    assert "²" in done.err
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("--max-iter", "x"), "Invalid value for '--max-iter': expected a whole number, found 'x'"),
@@ -704,7 +724,7 @@ def test_characters_that_the_encoding_lacks_are_replaced(apart):
 
 
 def test_a_run_that_cannot_store_kernels_prints_a_note(evener, monkeypatch):
-    monkeypatch.setattr("evener.cli.notes.CACHE", False)
+    monkeypatch.setattr("evener.cli.run_output.CACHE", False)
     done = evener("run", "wcc", "rmat:4", "--on", "cpu:1")
     assert done.status == 0
     assert done.err.startswith("evener: compiled kernels cannot be stored, so each run compiles them again; ")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import evener as ev
-from evener.cli import plan_output, runs
+from evener.cli import runs
 
 SPEC = "rmat:10,weights=1..9"
 
@@ -52,7 +52,7 @@ def test_the_sizes_are_those_of_the_graph(evener, tmp_path, suffix, directed):
 
 @pytest.mark.usefixtures("never_read")
 def test_the_output_says_what_is_known(evener, tmp_path, monkeypatch):
-    monkeypatch.setattr(plan_output, "gpus", lambda: 0)
+    monkeypatch.setattr("evener.elements.cuda.discovery.gpus", lambda: 0)
     out = evener("plan", "rmat:8").out
     assert out.startswith(
         "undirected, 256 vertices, at most 8,192 stored edges (not generated); policy random"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 import time
 
 import pytest
 
-from evener.cli.progress import LiveDisplay, PlainDisplay, display, line
+from evener.cli.progress import Display, line
 from evener.engine.timeline import Progress
 from evener.kernels.compile_clock import compiling
 
@@ -23,11 +24,11 @@ class TestProgress:
 
     def test_plain_lines_are_printed_at_intervals(self):
         stream = io.StringIO()
-        with PlainDisplay(stream, every=0) as shown:
+        with Display(stream, every=0) as shown:
             shown.stage("reading")
             shown.superstep(self.REPORT)
         assert stream.getvalue().startswith("bfs: superstep 3")
-        with PlainDisplay(stream := io.StringIO(), every=60) as shown:
+        with Display(stream := io.StringIO(), every=60) as shown:
             shown.superstep(self.REPORT)
         assert stream.getvalue() == ""
 
@@ -35,9 +36,7 @@ class TestProgress:
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
-        shown = display(stream)
-        assert isinstance(shown, LiveDisplay)
-        with shown:
+        with Display(stream) as shown:
             shown.stage("reading x.txt")
             shown._live.refresh()
             shown.superstep(self.REPORT)
@@ -52,7 +51,7 @@ class TestProgress:
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
-        with display(stream) as shown:
+        with Display(stream) as shown:
             shown.stage(f"reading {name}.txt")
             shown._live.refresh()
         assert f"reading {name}.txt".replace("\t", "\\t") in stream.getvalue()
@@ -62,7 +61,7 @@ class TestProgress:
         monkeypatch.setattr(stream, "isatty", lambda: True)
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", "80")
-        with display(stream) as shown:
+        with Display(stream) as shown:
             shown.stage("reading rmat:8")
             shown._live.refresh()
             assert "preparing" not in stream.getvalue()
@@ -97,7 +96,7 @@ class TestProgress:
         if compiling:
             monkeypatch.setattr("evener.cli.progress._compile_seconds", time.monotonic)
             monkeypatch.setattr("evener.cli.progress._LONG", 0.0)
-        with display(stream) as shown:
+        with Display(stream) as shown:
             shown.superstep(Progress("betweenness", 12345, "paths pulled", 10**9, 1.0, 1e11, 0.5))
             shown._live.refresh()
         assert "superstep 12345" in stream.getvalue()
@@ -106,4 +105,15 @@ class TestProgress:
         assert stream.getvalue().count("\x1b[1A") == 1
 
     def test_lines_are_plain_without_a_terminal(self):
-        assert isinstance(display(io.StringIO()), PlainDisplay)
+        with Display(stream := io.StringIO(), every=0) as shown:
+            shown.superstep(self.REPORT)
+        assert stream.getvalue() == f"{line(self.REPORT)}\n"
+
+    def test_a_full_standard_error_stops_no_run(self, monkeypatch):
+        def fail():
+            raise OSError(errno.ENOSPC, "no space left on device")
+
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "flush", fail)
+        with Display(stream, every=0) as shown:
+            shown.superstep(self.REPORT)

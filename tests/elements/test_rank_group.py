@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from evener.elements.cuda.rank_group import RankGpuGroup
+from evener.elements.cuda.group import RankGpuGroup
 from evener.testing.ranks import run_ranks
 
 _ALLOCATION = 1 << 16

@@ -552,7 +552,7 @@ def test_an_error_in_the_thread_is_raised(placed, tmp_path, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("evener.engine.checkpoints.shards.Shard", broken)
+    monkeypatch.setattr("evener.engine.checkpoints.folder.Shard", broken)
     with pytest.raises(ZeroDivisionError):
         ev.pagerank(placed, checkpoint=ev.Checkpoint(tmp_path / "c", every="1step"))
 

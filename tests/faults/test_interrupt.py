@@ -118,8 +118,8 @@ class TestInterrupt:
         ("number", "status"),
         [
             (signal.SIGINT, 130),
-            pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
-            pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+            (signal.SIGTERM, 143),
+            (signal.SIGHUP, 129),
         ],
     )
     def test_an_endless_kernel(self, tmp_path, number, status):
@@ -166,7 +166,6 @@ class TestInterrupt:
         message = "evener: interrupted after 3 supersteps of bfs (2 s); nothing was written\n"
         assert done.err.endswith(message)
 
-    @pytest.mark.slow
     def test_endless_supersteps(self, tmp_path):
         with self.start(ENDLESS, tmp_path) as process:
             assert "superstep" in process.stderr.readline()
@@ -198,7 +197,7 @@ class TestInterrupt:
         ("call", "on"),
         [
             ("gimv", ["cpu:1", "cpu:1"]),
-            *(pytest.param(call, ["cpu:1"], marks=pytest.mark.slow) for call in [*CALLS][1:]),
+            *((call, ["cpu:1"]) for call in [*CALLS][1:]),
         ],
     )
     def test_an_endless_function_of_the_user(self, tmp_path, call, on):

@@ -171,7 +171,7 @@ def test_a_silent_gpu(monkeypatch, placed, run):
             launch(self, ready)
 
     with monkeypatch.context() as patched:
-        patched.setattr(group, "PATIENCE", 0.3)
+        patched.setattr(group.GpuGroup, "patience", 0.3)
         patched.setattr(Launcher, "_launch", only_on_the_first)
         with pytest.raises(ev.DeviceError, match="got no answer from another GPU"):
             run(placed)

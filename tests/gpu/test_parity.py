@@ -120,7 +120,7 @@ def test_generated_graphs(name):
 @pytest.fixture(scope="module")
 def heavy():
     """About 130,000 vertices and 3.7 million edges give work to every thread of a GPU."""
-    graph = generate.rmat(sized(17, 12))
+    graph = generate.rmat(sized(17, 12)).build()
     tails, heads = reference.edges(graph)
     weights = np.random.default_rng(17).random(graph.m)
     weighted = ev.Graph.from_edges(tails, heads, weights, directed=True, n=graph.n)

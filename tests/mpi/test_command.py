@@ -54,7 +54,6 @@ def test_an_error_of_all_ranks_is_printed_once(words, sentence):
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_ranks_with_different_arguments_or_files(tmp_path):
     done = launch("-n", 1, *evener("run", "bfs", "rmat:5"), ":", "-n", 1, *evener("run", "bfs", "rmat:6"))
     assert done.returncode == 2
@@ -82,7 +81,6 @@ def test_an_element_that_one_rank_lacks():
     assert time.monotonic() - began < 30
 
 
-@pytest.mark.slow
 def test_devices_of_all_ranks():
     done = launch("-n", 3, *evener("devices", "--json"))
     assert done.returncode == 0, done.stderr
@@ -123,7 +121,6 @@ def test_a_killed_rank_ends_the_job():
     assert "BAD TERMINATION" in done.stdout or "rank 1 of 2 on" in done.stderr
 
 
-@pytest.mark.slow
 def test_a_stopped_rank_continues():
     job, pid = started(3000)
     os.kill(pid, signal.SIGSTOP)
@@ -134,7 +131,6 @@ def test_a_stopped_rank_continues():
     assert (done.returncode, done.stdout) == (0, "3000\n"), done.stderr
 
 
-@pytest.mark.slow
 def test_an_interrupt_of_the_launcher():
     job = start("-n", 2, *evener("run", "pagerank", "rmat:8", "--tol", 0, "--max-iter", 10**8))
     assert "superstep" in job.stderr.readline()

@@ -49,7 +49,7 @@ def test_gimv(case):
     run_late(lambda: gimv_cases.check_known(case, graph, pairs, "cpu:1"))
 
 
-@pytest.mark.parametrize("engine", ["fused", pytest.param("mapreduce", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ["fused", "mapreduce"])
 def test_gimv_with_fields(engine):
     graph, pairs = gimv_cases.weighted_graph()
     run_late(lambda: gimv_cases.check_parents(graph, pairs, "cpu:1", engine=engine))
@@ -61,7 +61,6 @@ def test_vertex_programs():
     run_late(lambda: vertex_cases.check_few_vertices_work(graph, expected, "cpu:1"))
 
 
-@pytest.mark.slow
 def test_mapreduce():
     graph = ev.read("rmat:8,seed=3")
     groups = pairs_of(graph, np.zeros(graph.n))

@@ -63,7 +63,6 @@ def test_a_rank_that_ends_before_the_others(capfd):
     assert all(line.startswith(said.format(name)) for line, name in zip(lines, ["wcc", "bfs"], strict=True))
 
 
-@pytest.mark.slow
 def test_an_error_of_one_rank_in_a_call():
     """The other rank cannot go on, so the job ends even if the program catches the error."""
 
@@ -124,7 +123,7 @@ def is_alive(process):
     return True
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_ranks_and_their_folder_end_with_the_caller(tmp_path, number):
     (tmp_path / "program.py").write_text(STUCK)
     (tmp_path / "temporary").mkdir()

@@ -40,8 +40,8 @@ def test_stored_directions_bytes_and_edges_of_a_graph(weights, directed, directi
 def test_only_long_rows_have_prefixes(directions, prefixes):
     """Two vertices have 16 edges, one has 8, and four have 7."""
     degrees = Degrees.of(np.array([16, 16, 8, 7, 7, 7, 7], np.uint64))
-    rows = GraphSizes(degrees, directions, 4).rows(degrees.count.astype(float))
-    assert tuple(rows.prefixes_of(edges) for edges in (0, 16, 40, 68)) == prefixes
+    prefixes_of = GraphSizes(degrees, directions, 4).prefixes_of(degrees.count.astype(float))
+    assert tuple(prefixes_of(edges) for edges in (0, 16, 40, 68)) == prefixes
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import evener as ev
 from evener.elements import CpuElement, cpu
 from evener.errors import DeviceOutOfMemory
-from evener.partition.footprint import bytes_excluding_edges, count_host_edges, tiers_of
-from evener.partition.processors import most_edges
+from evener.partition.footprint import bytes_excluding_edges, count_host_edges, most_edges, tiers_of
 from evener.spec.registry import find
 
 HOME = import_module("evener.partition.footprint")

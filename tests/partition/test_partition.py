@@ -458,7 +458,7 @@ def test_bytes_needed_cover_the_partitions(directions, directed):
     """A single partition, which has no mirrors, needs at most the estimated bytes."""
     ends = np.random.default_rng(0).integers(0, 20_000, (2, 200_000))
     g = ev.Graph.from_edges(*ends, np.ones(200_000), directed=directed, n=20_000)
-    from evener.partition.host_bytes import bytes_needed
+    from evener.partition.footprint import bytes_needed
 
     pg = place(g, ["cpu:1"], directions=directions)
     assert pg.statistics.nbytes <= bytes_needed(g, directions)

@@ -9,7 +9,7 @@ import pytest
 
 from evener import elements
 from evener.elements.cuda import discovery
-from evener.partition.shared_gpus import note_shared_gpus
+from evener.partition.processors import note_shared_gpus
 from evener.testing.ranks import run_ranks
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from evener.elements.hardware import GpuFacts
 from evener.partition.sizes import ElementShare, PartitionSizes
-from evener.planning.cost_model import CostModel, Fitted, fit, work_of
+from evener.planning.cost_model import CostModel, Work, fit
 from evener.planning.observations import Observation, ObservedElement
-from evener.planning.prior import Coefficients, Prior, cpu_prior, gpu_prior
+from evener.planning.prior import Coefficients, Rates, cpu_prior, gpu_prior
 from evener.spec import registry
 
-PRIOR = Prior("cpu", Coefficients(2e-9, 1e-10, 1e-8, 1e-10, 1e-4), 0.15)
+PRIOR = Rates("cpu", Coefficients(2e-9, 1e-10, 1e-8, 1e-10, 1e-4), 0.15)
 ONES = Coefficients(1e-9, 1e-9, 1e-8, 1e-10, 1e-4)
 
 
@@ -21,7 +21,7 @@ def share(name, kind, edges, *, threads=1, connected=0, mirrors=0, remote=0, hos
 
 
 def work(edges=0.0, host_edges=0.0, vertices=0.0, bytes_sent=0.0, supersteps=0.0, *, several=True):
-    return work_of(
+    return Work.of(
         "cuda",
         1,
         edges=edges + host_edges,
@@ -36,8 +36,8 @@ def work(edges=0.0, host_edges=0.0, vertices=0.0, bytes_sent=0.0, supersteps=0.0
 def test_the_slowest_element_determines_the_time_of_a_run():
     """The run has 2 passes of 1000 edges, 100 vertices, 30 remote mirrors of 4 bytes and 3 supersteps."""
     fitted = {
-        "cpu": Fitted(Coefficients(4e-3, 0, 2e-2, 1e-3, 1e-2), 0.5, 1.0),
-        "cuda:0": Fitted(Coefficients(1e-3, 5e-3, 0, 1e-3, 1e-2), 0.0, 1.0, runs=3),
+        "cpu": Rates("cpu", Coefficients(4e-3, 0, 2e-2, 1e-3, 1e-2), 0.5),
+        "cuda:0": Rates("H200", Coefficients(1e-3, 5e-3, 0, 1e-3, 1e-2), 0.0, runs=3),
     }
     model = CostModel(0.0, 4.0, fitted, 3.0)
     shares = [
@@ -58,7 +58,7 @@ def test_the_slowest_element_determines_the_time_of_a_run():
 
 
 def test_a_single_element_exchanges_nothing():
-    model = CostModel(0.0, 4.0, {"cpu": Fitted(ONES, 0.1, 1.0)}, 10.0)
+    model = CostModel(0.0, 4.0, {"cpu": Rates("cpu", ONES, 0.1)}, 10.0)
     alone = model.predict([share("cpu", "cpu", 1000)])
     assert alone.seconds == pytest.approx(1e-6 + 10 * 0.1 * 1e-4)
     assert alone.elements[0].name == "cpu"
@@ -124,11 +124,11 @@ def observed(models, *, passes=1.0, seconds=3.0, supersteps=6):
 
 
 def test_a_model_learns_from_runs_on_equal_hardware():
-    priors = {"cpu": PRIOR, "cuda:0": Prior("H200", ONES, 0.05), "cuda:1": Prior("H100", ONES, 0.05)}
+    priors = {"cpu": PRIOR, "cuda:0": Rates("H200", ONES, 0.05), "cuda:1": Rates("H100", ONES, 0.05)}
     runs = [observed(["cpu"]), observed(["cpu", "H200"], passes=2.0)]
     model = CostModel.of((0.0, 4.0), priors, runs, supersteps=9.0)
-    assert [model.fitted[name].runs for name in priors] == [2, 1, 0]
-    assert model.fitted["cuda:1"].coefficients == ONES
+    assert [model.rates[name].runs for name in priors] == [2, 1, 0]
+    assert model.rates["cuda:1"].coefficients == ONES
     assert model.supersteps == 3.0  # six in two passes; runs on a single element do not count
     assert CostModel.of((0.0, 4.0), priors, runs[:1], supersteps=9.0).supersteps == 9.0
 

@@ -9,7 +9,7 @@ import pytest
 from models import CPU_MARGIN, cost_model
 
 import evener as ev
-from evener.cli import render
+from evener.cli import plan_command
 from evener.elements import CpuElement
 from evener.partition.estimate import GraphSizes
 from evener.partition.footprint import bytes_excluding_edges
@@ -203,7 +203,7 @@ def test_a_share_of_a_grid_that_fits_is_accepted():
 
 def test_the_text_of_a_plan(sizes):
     found = made(sizes, [CPU, gpu()], gpu=1e-9, policy="random")
-    lines = render.planned(found).splitlines()
+    lines = plan_command._planned(found).splitlines()
     share = f"alpha {found.cpu_share:.2f} (share of the edges on the CPU side)"
     assert lines[0] == f"pagerank on cpu, cuda:0; policy random, {share}"
     assert [line.split()[0] for line in lines[3:5]] == ["cpu", "cuda:0"]
@@ -226,7 +226,7 @@ def test_the_table_of_a_plan_and_the_origin_of_its_prediction():
     parts = (ElementPrediction("cpu", 0.5, 0.25), ElementPrediction("cuda:0", 2.0, 0.0))
     prediction = Prediction(parts, 2.0, 1.5, 2.5, runs=3)
     placement = ("cpu", "cuda:0"), "low", 0.125, shares, (1024, 2048)
-    lines = render.planned(
+    lines = plan_command._planned(
         Plan("bfs", "a run", 1.0, *placement, prediction, {}, {}, cost_model([]))
     ).splitlines()
     assert re.split(" {2,}", lines[3]) == [
@@ -252,7 +252,7 @@ def test_the_table_of_a_plan_and_the_origin_of_its_prediction():
         "-",
     ]
     assert lines[7] == "Predicted: 2 s for a run (1.5 s to 2.5 s), from 3 runs on this machine"
-    several = render.planned(Plan("bfs", "a run", 4.0, *placement, prediction, {}, {}, cost_model([])))
+    several = plan_command._planned(Plan("bfs", "a run", 4.0, *placement, prediction, {}, {}, cost_model([])))
     assert "Predicted: 2 s for 4 times a run (" in several
 
 
@@ -269,7 +269,7 @@ def test_the_origin_of_a_prediction(runs, unobserved, origin):
 
 
 def test_the_text_for_a_placement_that_does_not_fit(sizes):
-    lines = render.planned(made(sizes, [CPU, gpu(1024)])).splitlines()
+    lines = plan_command._planned(made(sizes, [CPU, gpu(1024)])).splitlines()
     assert lines[0] == "pagerank on cpu"
     assert [one for one in lines if one.startswith("GPU alone: does not fit; cuda:0 has room for 1.0 KiB, ")]
     assert "larger alpha" not in lines[-1]
@@ -281,5 +281,5 @@ def test_a_faster_placement_without_a_safe_gain_is_mentioned(sizes):
     found = made(sizes, [CPU, gpu()], cpu=0.9e-9, gpu=1e-9, byte=1.0)
     assert (found.on, found.faster_but_unsafe) == (("cuda:0",), "CPU alone")
     sentence = "CPU alone is not chosen: the gain is below the error of the prediction."
-    assert sentence in render.planned(found).splitlines()
+    assert sentence in plan_command._planned(found).splitlines()
     assert made(sizes, [CPU, gpu()], cpu=0.8e-9, gpu=1e-9, byte=1.0).faster_but_unsafe is None

@@ -6,7 +6,6 @@ import gc
 import json
 import subprocess
 import sys
-import time
 import weakref
 
 import numpy as np
@@ -155,15 +154,11 @@ def test_a_planned_placement_is_freed_with_its_last_reference(graph):
 
 
 def test_a_plan_runs_no_kernels_and_builds_no_partition(monkeypatch):
-    """A plan needs less than a second."""
     graph = ev.read("rmat:14")
-    graph.out_degree()
     monkeypatch.setattr(home, "place_graph", lambda *_, **__: pytest.fail("placed"))
     monkeypatch.setattr(FakeGpu, "kernel", lambda *_: pytest.fail("a kernel was requested"))
     monkeypatch.setattr(elements.CpuElement, "kernel", lambda *_: pytest.fail("a kernel was requested"))
-    began = time.perf_counter()
     made = ev.plan(graph, "pagerank", gpu_memory="1MiB")
-    assert time.perf_counter() - began < 1
     assert made.prediction.origin == "from hardware facts"
 
 

@@ -15,7 +15,7 @@ from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
 from evener.kernels.cpu.mixing import mix
 from evener.kernels.kernel import Kernel
-from evener.programs.mapreduce import compilation, reducer_gpu, worker_gpu
+from evener.programs.mapreduce import compilation, reducer, worker
 from evener.programs.operators import read_operator
 from evener.testing.ranks import run_ranks
 from support.fake_elements import PeerElement
@@ -146,9 +146,9 @@ def placed(monkeypatch):
                 element.kind, element.addressable = "cuda", False
         return pg
 
-    monkeypatch.setattr(worker_gpu, "addresses", views)
-    monkeypatch.setattr(reducer_gpu, "addresses", views)
-    monkeypatch.setattr(worker_gpu, "_MIN_CHUNK", 1)
+    monkeypatch.setattr(worker, "addresses", views)
+    monkeypatch.setattr(reducer, "addresses", views)
+    monkeypatch.setattr(worker, "_MIN_CHUNK", 1)
     monkeypatch.setattr(placement, "parse_elements", elements_of)
     return place
 

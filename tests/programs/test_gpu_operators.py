@@ -15,9 +15,8 @@ from evener.elements.cuda.source import declarations
 from evener.errors import DeviceError
 from evener.kernels.kernel import LinkedFile
 from evener.programs import compilation
-from evener.programs.columns import FILE as COLUMNS
-from evener.programs.kernels_gpu import FILES
-from evener.programs.mapreduce.gimv_gpu import FILE as STAGES
+from evener.programs.kernels_gpu import COLUMNS, FILES
+from evener.programs.mapreduce.gimv import FILE as STAGES
 from evener.programs.operators import read_operator
 
 

@@ -9,7 +9,9 @@ import pytest
 
 import evener as ev
 from evener.programs import operator_sets
-from evener.programs.mapreduce import gimv_gpu
+from evener.programs.compilation import Operators
+from evener.programs.mapreduce import gimv as two_stages
+from evener.programs.operators import read_operator
 from support.fake_elements import PeerElement
 from support.python_functions import uncompiled
 
@@ -125,7 +127,7 @@ def reference(graph, combine2, combine_all, assign, v0, iterations):
 @pytest.mark.parametrize("gpus", [1, 3])
 def test_stages(graph, case, dtype, gpus, monkeypatch):
     """The stages work in several chunks. Several GPUs copy messages of mirrors to the owners."""
-    monkeypatch.setattr(gimv_gpu, "_MIN_CHUNK", 1)
+    monkeypatch.setattr(two_stages, "_MIN_CHUNK", 1)
     operators = getattr(operator_sets, case)(graph, *([0] if case == "shortest_paths" else []))
     operators |= {"v0": np.asarray(operators["v0"], dtype)}
     functions = [operators[name] for name in ("combine2", "combine_all", "assign")]
@@ -141,3 +143,15 @@ def test_stages(graph, case, dtype, gpus, monkeypatch):
     maps = [span for span in result.timeline if span.phase == "map" and span.element == "cuda:0"]
     assert len(maps) > 3
     assert ("transfer" in {span.phase for span in result.timeline}) == (gpus > 1)
+
+
+def test_operators_of_floats_and_integers_are_other_files(graph, monkeypatch):
+    """The code of an operator does not show its types. An element keeps the kernels of a file."""
+    files = []
+    monkeypatch.setattr(two_stages, "_Gpu", lambda *given: files.append(given[3]))
+    pg = ev.partition(graph, "cpu:1", directions="out")
+    operators = Operators(*(read_operator(name, min, ()) for name in Operators._fields))
+    for dtype in (np.float64, np.int64):
+        with pytest.raises(AttributeError):  # the fake GPU has no chunks
+            two_stages.GpuStages(pg, None, operators, np.zeros(graph.n, dtype), 0)
+    assert files[0] != files[1]

@@ -11,10 +11,9 @@ import pytest
 import evener as ev
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
-from evener.programs import vertex_compilation, vertex_run
-from evener.programs.columns import FILE as COLUMNS
-from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT
-from evener.programs.vertex_tuples_gpu import TUPLES
+from evener.programs import vertex_run
+from evener.programs.kernels_gpu import COLUMNS
+from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT, TUPLES
 from evener.spec import registry
 
 GRAPH = "rmat:5,directed,weights=1..9"
@@ -96,7 +95,7 @@ def step_of(monkeypatch, run):
     found = []
 
     def step_kernel(functions, shape):
-        found.append((vertex_compilation.gpu_step(functions, shape), shape))
+        found.append((vertex_run.gpu_step(functions, shape), shape))
         raise CompiledError
 
     monkeypatch.setattr(vertex_run, "step_kernel", step_kernel)

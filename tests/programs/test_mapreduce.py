@@ -12,8 +12,8 @@ import pytest
 
 import evener as ev
 from evener.elements import parse_elements
-from evener.programs.mapreduce.sort import sort_records
-from evener.programs.mapreduce.worker_cpu import CpuWorker
+from evener.programs.mapreduce.records import sort_records
+from evener.programs.mapreduce.worker import CpuWorker
 from evener.system.cache import cache_folder
 from evener.testing.ranks import run_ranks
 from support.mapreduce_cases import (

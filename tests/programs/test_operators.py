@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
+import sys
 import threading
+from pathlib import Path
+from types import FunctionType
 
 import numba
 import numpy as np
@@ -12,8 +15,10 @@ from numba.core import event
 
 import evener as ev
 from evener.elements.cpu import CpuElement
-from evener.programs import compilation, kernel_cache
+from evener.kernels.cpu import jit
+from evener.programs import compilation, kernel_cache, kernels_cpu, vertex_kernels_cpu
 from evener.programs.algebra import check_algebra
+from evener.programs.mapreduce import functions_cpu
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
 
@@ -168,6 +173,13 @@ def test_functions_with_loops_run_on_another_thread_with_the_threads_of_the_elem
     assert threads == 1
 
 
+def test_functions_with_loops_run_here_if_threads_take_turns(monkeypatch):
+    """This thread holds the lock for which a kernel on another thread would wait."""
+    monkeypatch.setattr(jit, "THREAD_SAFE", False)
+    thread, _ = _called_on(_names_a_loop)
+    assert thread is threading.current_thread()
+
+
 def test_a_field_with_the_name_of_the_enclosing_function():
     """The name is not read, so the enclosing function is no part of the operator."""
     thread, _ = _called_on(halved())
@@ -240,6 +252,29 @@ def test_identities_of_tuples():
 def test_algebra(function, identity, message):
     with pytest.raises(ev.ArgumentError, match=message):
         check_algebra(function, identity, Payload("f", single=True), negative=True)
+
+
+def _files_of(module, found):
+    """Add the files of the compiled functions that a module can call, and that they can call."""
+    for value in vars(module).values():
+        steps = value if hasattr(value, "dispatcher") else None
+        function = steps or getattr(value, "py_func", None) or getattr(value, "_defn", None)
+        if isinstance(function, FunctionType) and function.__module__.startswith("evener."):
+            path = Path(function.__code__.co_filename)
+            if path not in found:
+                found.add(path)
+                _files_of(sys.modules[function.__module__], found)
+
+
+def test_keys_cover_the_code_that_kernels_call():
+    """Another version of Evener does not load a kernel with other code of these files."""
+    files = set()
+    for module in (kernels_cpu, vertex_kernels_cpu, functions_cpu):
+        found = set()
+        _files_of(module, found)
+        files |= {path.name for path in found - {Path(module.__file__)}}
+    assert "work_queue.py" in files
+    assert files <= {*compilation._OPERATOR_FILES, *compilation._KERNEL_FILES}
 
 
 def test_kernels_are_loaded_from_the_cache_folder(tmp_path, monkeypatch):

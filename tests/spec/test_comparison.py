@@ -62,6 +62,8 @@ def test_memory_limits_gpus():
     ("arguments", "message"),
     [
         ({"on": "gpu:0"}, "'gpu:0' is not an element"),
+        ({"on": "cpu:0"}, "'cpu:0' is not an element"),
+        ({"on": ["cpu", 3]}, "3 is not an element"),
         ({"on": "cpu", "machines": 0}, "machines=: expected a number of machines of at least 1, found 0"),
         ({"on": "cpu", "policies": ["best"]}, "policy=: expected one of"),
     ],

@@ -150,7 +150,7 @@ def words_in_code(source):
 # Defines the operators of known algorithms for `gimv` under the algorithms' names.
 OPERATOR_SETS = HOME / "programs/operator_sets.py"
 # Reads keys of a file format that name algorithms.
-PROPERTIES = HOME / "graph/formats/graphalytics_properties.py"
+PROPERTIES = HOME / "graph/formats/graphalytics.py"
 
 
 def test_no_code_outside_algorithms_names_one():

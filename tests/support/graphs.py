@@ -98,9 +98,9 @@ def diamonds(stages, width):
 
 # Graphs of the package's own generators.
 GENERATED = {
-    "rmat:11": lambda: generate.rmat(11),
-    "uniform:11": lambda: generate.uniform(11),
-    "grid": lambda: generate.grid(40, 50),
+    "rmat:11": lambda: generate.rmat(11).build(),
+    "uniform:11": lambda: generate.uniform(11).build(),
+    "grid": lambda: generate.grid(40, 50).build(),
 }
 
 

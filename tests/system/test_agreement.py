@@ -23,15 +23,14 @@ import pandas as pd
 import pytest
 
 import evener as ev
-from evener.cli.rank_tables import show_ranks
+from evener.cli.machine_commands import show_ranks
 from evener.engine.timeline import Timeline
-from evener.graph import checksums
+from evener.graph import adjacency
+from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
-from evener.partition.distributed.read import READ_OPTIONS, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.programs.mapreduce.rows import Rows
 from evener.results.rows import ResultRows
-from evener.results.views import ResultViews
 from evener.spec.registry import find, names
 from evener.system.agreement import OF_A_RANK, collective
 from evener.system.fingerprint import digest_of, file_fingerprint
@@ -42,7 +41,7 @@ from support import kcore_example
 HOME = Path(ev.__file__).parent
 RANKS = 3
 OTHER = 1  # the rank that calls differently
-CLASSES = [ev.Result, ResultRows, ResultViews, Rows, PartitionedGraph, DistributedGraph, ev.Graph]
+CLASSES = [ev.Result, ResultRows, Rows, PartitionedGraph, DistributedGraph, ev.Graph]
 # A driver that calls them runs inside a collective call. Comparing calls would slow its loop.
 OF_DRIVERS = [ev.Engine]
 # The row of each source has headers of its own.
@@ -113,7 +112,7 @@ def operations(s):
         "Result.gather": (ev.Result.gather, {"self": s.result}),
         "Result.top": (ev.Result.top, {"self": s.result}),
         "Result.write": (ev.Result.write, {"self": s.result, "path": "nowhere/a.csv"}),
-        "ResultViews.path": (ev.Result.path, {"self": s.result, "vertex": 0}),
+        "Result.path": (ev.Result.path, {"self": s.result, "vertex": 0}),
         "Rows.gather": (Rows.gather, {"self": s.rows}),
         "Rows.write": (Rows.write, {"self": s.rows, "path": "nowhere/a.csv"}),
         "DistributedGraph.numbers_of": (DistributedGraph.numbers_of, {"self": s.parts, "ids": [0]}),
@@ -638,8 +637,8 @@ def mixed(word):
 
 def test_a_graph_is_read_once_and_only_with_several_ranks(monkeypatch):
     calls = []
-    original = checksums.edge_checksums
-    monkeypatch.setattr(checksums, "edge_checksums", lambda *args: calls.append(1) or original(*args))
+    original = adjacency.edge_checksums
+    monkeypatch.setattr(adjacency, "edge_checksums", lambda *args: calls.append(1) or original(*args))
     graph = edges()
     ev.partition(graph, "cpu:1")
     assert calls == []

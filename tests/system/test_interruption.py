@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
-
-import pytest
 
 from evener.system import interruption
 from evener.system.interruption import interruptible
 
-THREADS = 8
+CALLS = 8
 
 
 @interruptible
@@ -19,25 +18,14 @@ def doubled(value):
     return 2 * value
 
 
-@pytest.fixture
-def eager_switches():
-    """Let Python switch between threads far more often than it does by default."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def double_many(thread):
-    return [doubled(value) for value in range(1000 * thread, 1000 * thread + 200)]
-
-
-@pytest.mark.usefixtures("eager_switches")
-def test_each_of_many_calls_returns_its_own_result():
-    with ThreadPoolExecutor(THREADS) as threads:
-        found = list(threads.map(double_many, range(THREADS)))
-    for thread, values in enumerate(found):
-        assert values == list(range(2000 * thread, 2000 * thread + 400, 2))
+def test_calls_of_several_threads_run_at_the_same_time():
+    """No call waits for the thread of another call, also when all threads are idle after earlier calls."""
+    meeting = threading.Barrier(CALLS)
+    meet = interruptible(lambda: meeting.wait(60))
+    with ThreadPoolExecutor(CALLS) as callers:
+        for _ in range(3):
+            places = [callers.submit(meet) for _ in range(CALLS)]
+            assert sorted(place.result() for place in places) == list(range(CALLS))
 
 
 class JustEmptied(list):
@@ -54,12 +42,14 @@ def test_another_call_may_take_the_last_idle_thread(monkeypatch):
 
 FORKING = """
 import os
+import signal
 from evener.system.interruption import interruptible
 
 doubled = interruptible(lambda value: 2 * value)
 assert doubled(3) == 6
 child = os.fork()
 if child == 0:
+    signal.alarm(8)  # ends a child that waits for a thread of its parent
     os._exit(doubled(4))
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """

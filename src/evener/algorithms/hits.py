@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from evener.programs.arguments import relative_change
-from evener.programs.dominance import allowed_error, check_entries, check_largest
-from evener.programs.norms import equal_sum, factors_used, unit_sum, vanishes
+from evener.programs.eigenvectors import (
+    allowed_error,
+    check_entries,
+    check_largest,
+    equal_sum,
+    factors_used,
+    unit_sum,
+    vanishes,
+)
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
 from evener.spec.answer_parts import parts_of

@@ -15,8 +15,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.programs.arguments import stop_condition
-from evener.programs.dominance import check_entries
-from evener.programs.norms import unit_length
+from evener.programs.eigenvectors import check_entries, unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
 from evener.spec.answer_parts import parts_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from evener.cli import graph_commands, machine_commands
+from evener.cli import graph_commands, machine_commands, plan_command
 from evener.cli.agreement import check_agreement, refuse_ranks
 from evener.cli.options import (
     PLACEMENT_OPTIONS,
@@ -25,7 +25,7 @@ from evener.cli.options import (
     with_default_source,
     with_vertices,
 )
-from evener.cli.output import say
+from evener.cli.output import say, say_json
 from evener.cli.supervisor import Command
 from evener.errors import ArgumentError, printable
 from evener.spec import registry
@@ -156,20 +156,15 @@ def run(
 ) -> None:
     """Run an algorithm on a graph, and print the outcome, the top vertices, the timeline and the rate."""
     place, arguments = placement_options(given), given_options(spec, given)
-    from evener.cli import notes, output_files, render, run_output, runs
+    from evener.cli import output_files, run_output, runs
 
     job = context.ensure_object(Command)
     check_agreement(job.words, graph)
     if energy:
         refuse_ranks("run --energy")
     checkpoints = runs.checkpoint_arguments(job, spec, checkpoint, every=every, resume=resume)
-    world = current_world()
-
-    def check() -> None:
-        if world.rank == 0:
-            output_files.check_outputs(graph, table=output, report=report, trace=trace)
-
-    on_all_ranks(world, check)
+    world, outputs = current_world(), {"-o": output, "--report": report, "--trace": trace}
+    on_all_ranks(world, lambda: None if world.rank else output_files.check_outputs(graph, outputs))
     place = runs.with_elements(place)
     with job.shown():
         in_parts = runs.directions_in_parts(spec, verify=verify)
@@ -178,26 +173,19 @@ def run(
         measured = runs.compute_metered if energy else runs.compute
         chosen = with_default_source(spec, opened, arguments)
         result = measured(job, spec, placed, {**chosen, **checkpoints})
-        notes.note_isolated_source(spec, result, arguments)
+        run_output.note_isolated_source(spec, result, arguments)
         if verify:
             runs.check_answer(job, result)
-        if output is not None:
-            job.stage(f"writing {output}")
-            result.write(output)
-            job.written.append(output)
-        if report is not None:
-            job.stage(f"writing {report}")
-            result.report(report)
-            job.written.append(report)
-        if trace is not None:
-            job.stage(f"writing {trace}")
-            result.trace(trace)
-            job.written.append(trace)
-    notes.note_no_kernel_cache()
-    notes.note_unused(spec, result, arguments)
+        for path, write in ((output, result.write), (report, result.report), (trace, result.trace)):
+            if path is not None:
+                job.stage(f"writing {path}")
+                write(path)
+                job.written.append(path)
+    run_output.note_no_kernel_cache()
+    run_output.note_unused(spec, result, arguments)
     if as_json:
         content = run_output.result_json(spec, graph, result, verified=verify, top=top, timeline=timeline)
-        say(render.as_json({**content, "written": job.written}))
+        say_json({**content, "written": job.written})
         return
     run_output.show_result(spec, result, arguments, top=top, timeline=timeline)
     if verify:
@@ -220,7 +208,7 @@ def verify(
 ) -> None:
     """Verify an answer by the rules that define it. The exit status is 3 if it is wrong."""
     place, arguments = placement_options(given), given_options(spec, given)
-    from evener.cli import notes, render, run_output, runs
+    from evener.cli import run_output, runs
 
     job = context.ensure_object(Command)
     check_agreement(job.words, graph)
@@ -242,9 +230,9 @@ def verify(
             answer = load_claim(Path(results), opened, spec=spec, parameters=parameters)
         runs.check_answer(job, answer)
     if results is None:
-        notes.note_no_kernel_cache()
+        run_output.note_no_kernel_cache()
     if as_json:
-        say(render.as_json({"algorithm": spec.name, "graph": graph, "verified": True}))
+        say_json({"algorithm": spec.name, "graph": graph, "verified": True})
     else:
         scope = run_output.verified_scope(spec, answer)
         say(f"{spec.name} on {printable(graph)}: the answer is correct{scope}.")
@@ -265,17 +253,17 @@ def bench(
     default in the table below.
     """
     place, arguments = placement_options(given), given_options(spec, given)
-    from evener.cli import benchmark, notes, render, run_output, runs
+    from evener.cli import run_output, runs
 
     job = context.ensure_object(Command)
     check_agreement(job.words, graph)
     place = runs.with_elements(place)
     with job.shown():
         _, placed, place = runs.open_placed(job, graph, read_options(given), place)
-        content, drawn = benchmark.repeat(job, spec, placed, arguments, place, name=graph, repeats=repeats)
-    notes.note_no_kernel_cache()
+        content, drawn = runs.repeat(job, spec, placed, arguments, place, name=graph, repeats=repeats)
+    run_output.note_no_kernel_cache()
     if as_json:
-        say(render.as_json(content))
+        say_json(content)
     else:
         run_output.show_timings(spec, graph, content, drawn=drawn)
 
@@ -319,5 +307,6 @@ for _name, _function in _COMMANDS.items():
     _group = typer.Typer(cls=_PerAlgorithm, context_settings=_SETTINGS, help=_function.__doc__)
     app.add_typer(_group, name=_name)
 
-graph_commands.add_to(app)
-machine_commands.add_to(app)
+for _commands in (graph_commands, plan_command, machine_commands):
+    for _function in _commands.COMMANDS:
+        app.command()(_function)

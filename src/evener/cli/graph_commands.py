@@ -14,23 +14,20 @@ from evener.cli.options import (
     Json,
     placement_options,
     read_options,
+    refuse_auto,
     takes,
 )
-from evener.cli.output import say
+from evener.cli.output import say, say_json
+from evener.cli.plan_command import show_statistics
 from evener.cli.supervisor import Command
 from evener.errors import ArgumentError, printable
-from evener.partition.policy import policy_names
+from evener.results.report.units import counted
+from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
 
-__all__ = ["add_to", "describe"]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the application."""
-    for command in (generate, convert, info, partition):
-        app.command()(command)
+__all__ = ["COMMANDS", "describe"]
 
 
 def generate(
@@ -44,8 +41,6 @@ def generate(
 ) -> None:
     """Generate a graph and write it in the format of the file's suffix."""
     if ":" not in specification:
-        from evener.errors import ArgumentError
-
         msg = (
             f"expected a specification such as rmat:20, found {specification!r}; use evener convert for files"
         )
@@ -85,11 +80,8 @@ def partition(
     The folder names the graph if it is an .evg container, and stores any other graph.
     """
     place, how = placement_options(given), read_options(given)
-    if place.get("policy") == "auto":
-        known = ", ".join(policy_names())
-        msg = f"--policy: expected one of {known}, found auto; see evener plan --for ALGORITHM"
-        raise ArgumentError(msg)
-    from evener.cli import output_files, render, runs
+    refuse_auto(place, "see evener plan --for ALGORITHM")
+    from evener.cli import output_files, runs
     from evener.partition.build import partition as place_graph
     from evener.partition.folder import write_partitioned
 
@@ -105,27 +97,23 @@ def partition(
         write_partitioned(placed, output, graph=graph if named else None)
         job.written.append(output)
         statistics = placed.statistics
-    if as_json:
-        more = {"directions": placed.directions, "written": job.written}
-        say(render.partitions_json(placed.policy, statistics, **more))
-        return
-    say(f"{opened.summary}; policy {placed.policy}")
-    say()
-    say(render.partitions(statistics))
-    source = f", which names the graph {printable(graph)}" if named else ", with the graph"
-    say(f"Wrote {printable(output)}{source}.")
+    more = {"directions": placed.directions, "written": job.written}
+    show_statistics(opened.summary, placed.policy, statistics, as_json=as_json, **more)
+    if not as_json:
+        source = f", which names the graph {printable(graph)}" if named else ", with the graph"
+        say(f"Wrote {printable(output)}{source}.")
 
 
 @takes(READ_OPTIONS)
 def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **given: object) -> None:
     """Print the size, direction, weights and degrees of a graph."""
-    from evener.cli import render, runs
+    from evener.cli import runs
 
     job = context.ensure_object(Command)
     with job.shown():
         facts = describe(runs.open_graph(job, graph, read_options(given)))
     if as_json:
-        say(render.as_json(facts))
+        say_json(facts)
         return
     rows = [(name.replace("_", " "), _in_words(name, value)) for name, value in facts.items()]
     say("\n".join(f"{name:<15} {value}" for name, value in rows))
@@ -168,7 +156,7 @@ def describe(graph: Graph) -> dict[str, Any]:
 def _copy(
     job: Command, name: str, output: str, *, how: dict[str, Any], as_json: bool, ids: str = "keep"
 ) -> None:
-    from evener.cli import output_files, render, runs
+    from evener.cli import output_files, runs
     from evener.graph.formats import write
 
     output_files.check_graph_output(name, output)
@@ -179,13 +167,12 @@ def _copy(
         job.written += output_files.graph_files(output)
     facts = _describe_file(graph, output)
     if as_json:
-        say(render.as_json({**facts, "written": job.written}))
+        say_json({**facts, "written": job.written})
         return
-    kind = "directed" if graph.directed else "undirected"
-    edges = f"{facts['edges']:,} {kind} edge{'' if facts['edges'] == 1 else 's'}"
+    edges = counted(facts["edges"], f"{'directed' if graph.directed else 'undirected'} edge")
     weighted = f", {facts['weights']} weights" if facts["weights"] else ""
     numbered = ", numbered from 0 without their ids" if facts["omitted_ids"] else ""
-    vertices = f"{facts['vertices']:,} {'vertex' if facts['vertices'] == 1 else 'vertices'}"
+    vertices = counted(facts["vertices"], "vertex")
     say(f"Wrote {printable(', '.join(job.written))}: {vertices}{numbered}, {edges}{weighted}.")
 
 
@@ -208,8 +195,6 @@ def _describe_file(graph: Graph, path: str) -> dict[str, Any]:
 
 
 def _in_words(name: str, value: object) -> str:
-    from evener.system.memory import format_bytes
-
     if isinstance(value, dict):
         return ", ".join(f"{key} {_in_words(key, one)}" for key, one in value.items())
     if name == "edges":
@@ -221,3 +206,6 @@ def _in_words(name: str, value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value if value is not None else "none")
+
+
+COMMANDS = (generate, convert, info, partition)

@@ -1,37 +1,31 @@
-"""Commands for this machine: devices, plan, profile, warmup."""
+"""Commands for this machine: devices, profile, warmup."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evener.cli.agreement import check_agreement, refuse_ranks
-from evener.cli.options import (
-    PLACEMENT_OPTIONS,
-    READ_OPTIONS,
-    GraphName,
-    Json,
-    placement_options,
-    read_options,
-    takes,
-)
-from evener.cli.output import note, say
-from evener.cli.rank_tables import show_ranks
+from evener.cli.options import Json  # noqa: TC001 - typer evaluates annotations
+from evener.cli.output import note, say, say_json
 from evener.cli.supervisor import Command
 from evener.errors import ArgumentError, printable
-from evener.partition.policy import policy_names
+from evener.results.report.units import columns, seconds_text
 from evener.spec import registry
+from evener.system import memory
+from evener.system.agreement import collective
 from evener.system.world import current_world
 
-__all__ = ["add_to"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
+    from evener.elements.cuda.discovery import GpuDescription, Versions
+    from evener.planning.ratio import RatioFit
+    from evener.system.probe import RankRoute
+    from evener.system.world import World
 
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the application."""
-    for command in (devices, plan, profile, warmup):
-        app.command()(command)
+__all__ = ["COMMANDS", "show_ranks"]
 
 
 def devices(*, as_json: Json = False) -> None:
@@ -41,10 +35,8 @@ def devices(*, as_json: Json = False) -> None:
     """
     import numba
 
-    from evener.cli import render
     from evener.elements import usable_cores  # importing it chooses the threading layer
     from evener.elements.cuda.discovery import all_gpus, missing, versions
-    from evener.system import memory
 
     world = current_world()
     if world.size > 1:
@@ -57,19 +49,14 @@ def devices(*, as_json: Json = False) -> None:
     if as_json:
         cpu = {"name": "cpu", "threads": cores, "available_bytes": available, "threading_layer": layer}
         others = [{"name": gpu.element, "available_bytes": gpu.free_bytes} for gpu in usable]
-        content = {
-            "elements": [cpu, *others],
-            "gpus": [asdict(gpu) for gpu in gpus],
-            "no_gpu": missing(),
-            "versions": known and known._asdict(),
-        }
-        say(render.as_json(content))
+        facts = {"gpus": [asdict(gpu) for gpu in gpus], "no_gpu": missing()}
+        say_json({"elements": [cpu, *others], **facts, "versions": known and known._asdict()})
         return
     heads = ("element", "threads", "free memory", "threading layer")
-    say(render.columns(heads, [("cpu", cores, memory.format_bytes(available), layer)], left=1))
+    say(columns(heads, [("cpu", cores, memory.format_bytes(available), layer)], left=1))
     say()
     if known:
-        say(render.gpus(gpus, known))
+        say(_gpus(gpus, known))
         say()
     several = f"cpu,{usable[0].element}" if usable else "cpu:1,cpu:1"
     say(f"cpu:N is N threads; separate several elements with commas, as in {several}.")
@@ -77,112 +64,71 @@ def devices(*, as_json: Json = False) -> None:
         say(f"No GPU can be used: {missing()}.")
 
 
-@takes(PLACEMENT_OPTIONS, READ_OPTIONS)
-def plan(
-    context: typer.Context,
-    graph: GraphName,
-    *,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(
-            "--for", metavar="ALGORITHM", help="Choose the placement for this algorithm and predict its time."
-        ),
-    ] = None,
-    compare: Annotated[
-        bool,
-        typer.Option(
-            "--compare", help="Compare all policies for the algorithm of --for; name GPUs as cuda:N."
-        ),
-    ] = False,
-    machines: Annotated[
-        int, typer.Option(min=1, help="With --compare: the number of machines with the elements of --on.")
-    ] = 1,
-    as_json: Json = False,
-    **given: object,
-) -> None:
-    """Print the edges, vertices, mirrors and bytes of each partition, and with --for the predicted time.
+@collective(own=("world",), name="evener devices")
+def show_ranks(world: World, *, as_json: bool) -> None:
+    """Print the elements of each rank, and the routes between ranks."""
+    from evener.elements import parse_elements, usable_cores
+    from evener.elements.cuda.discovery import all_gpus
+    from evener.engine.exchange.probe import measure_gpu_routes
+    from evener.system.probe import measure_routes
 
-    The algorithm does not run. With --for, a plan chooses the elements, policy and alpha that are not given,
-    for the least predicted time. Without --for, the output ends with alpha and beta. Beta
-    is the share of the edges that cross partitions. After aggregation, each mirror is one message.
-
-    For one CPU element, the command does not generate or read edges if a specification or the heading of a
-    file states the sizes. Parquet files of Evener and the comments of SNAP state them.
-
-    With --compare, the command prints a line for each policy. The elements of --on need not exist.
-    """
-    place = placement_options(given)
-    if compare:
-        refuse_ranks("plan --compare")
-        _compare(context, graph, algorithm, machines, read_options(given), place, as_json=as_json)
-        return
-    if machines > 1:
-        msg = f"--machines: expected 1 without --compare, found {machines}; add --compare"
-        raise ArgumentError(msg)
-    if algorithm is not None:
-        registry.find(algorithm)
-        refuse_ranks("plan --for")
-    elif place.get("policy") == "auto":
-        known = ", ".join(policy_names())
-        msg = f"--policy: expected one of {known} without --for, found auto; add --for ALGORITHM"
-        raise ArgumentError(msg)
-    from evener.cli import runs
-    from evener.cli.plan_output import show_plan, show_plan_of_heading, show_statistics
-
-    job = context.ensure_object(Command)
-    check_agreement(job.words, graph)
-    place = runs.with_elements(place)
-    if show_plan_of_heading(graph, algorithm, read_options(given), place, as_json=as_json):
-        return
-    from evener.partition.build import partition
-    from evener.spec.plan import plan as planned
-
-    with job.shown():
-        in_parts = "both" if algorithm is None else None
-        opened = runs.open_graph(job, graph, read_options(given), in_parts=in_parts)
-        if algorithm is not None:
-            job.stage("planning")
-            chosen = planned(opened, algorithm, **place)
-    if algorithm is not None:
-        show_plan(opened.summary, chosen, exact=True, named="on" in place, as_json=as_json)
-        return
-    with job.shown():
-        job.stage("partitioning")
-        partitioned = partition(opened, **place)
-        statistics = partitioned.statistics
-    show_statistics(opened.summary, partitioned.policy, statistics, exact=True, as_json=as_json)
-
-
-def _compare(
-    context: typer.Context,
-    graph: str,
-    algorithm: str | None,
-    machines: int,
-    how: dict[str, Any],
-    place: dict[str, Any],
-    *,
-    as_json: bool,
-) -> None:
-    """Print the sizes and the predicted time of each policy."""
-    if algorithm is None or "on" not in place:
-        msg = "--compare: expected --for ALGORITHM and --on ELEMENTS too; give both"
-        raise ArgumentError(msg)
-    from evener.cli import render, runs
-    from evener.spec.comparison import compare_policies
-
-    policies = [place.pop("policy")] if "policy" in place else None
-    registry.find(algorithm)
-    job = context.ensure_object(Command)
-    with job.shown():
-        opened = runs.open_graph(job, graph, how)
-        job.stage("comparing policies")
-        found = compare_policies(opened, algorithm, machines=machines, policies=policies, **place)
+    usable = [gpu for gpu in all_gpus() if not gpu.problem]
+    own = [("cpu", usable_cores(), memory.available()), *((gpu.element, 1, gpu.free_bytes) for gpu in usable)]
+    of_ranks = world.allgather((world.host, own))
+    routes = measure_routes(world)
+    gpu_routes = measure_gpu_routes(world, parse_elements("cuda:local")[0] if usable else None)
+    rows = [(rank, host, *element) for rank, (host, found) in enumerate(of_ranks) for element in found]
     if as_json:
-        say(render.as_json({"algorithm": algorithm, "policies": [asdict(one) for one in found]}))
+        heads = ("rank", "host", "name", "threads", "available_bytes")
+        elements = [dict(zip(heads, row, strict=True)) for row in rows]
+        of_hosts, of_gpus = ([route._asdict() for route in found] for found in (routes, gpu_routes))
+        say_json({"elements": elements, "routes": of_hosts, "gpu_routes": of_gpus})
         return
-    say(opened.summary)
+    heads = ("rank", "machine", "element", "threads", "free memory")
+    say(columns(heads, [(*row[:4], _bytes(row[4])) for row in rows], left=3))
     say()
-    say(render.compared(found))
+    say(_routes(routes, "ranks"))
+    if gpu_routes:
+        say()
+        say(_routes(gpu_routes, "GPUs of ranks"))
+
+
+def _routes(found: Sequence[RankRoute], title: str) -> str:
+    """Return a table with a row and a column for each rank: transport, latency and bandwidth."""
+    cells = {
+        pair: f"{one.transport}, {seconds_text(one.latency)}, {memory.format_bytes(int(one.bandwidth))}/s"
+        for one in found
+        for pair in ((one.first, one.second), (one.second, one.first))
+    }
+    known = range(1 + max(rank for pair in cells for rank in pair))
+    rows = [(f"rank {a}", *(cells.get((a, b), "-") for b in known)) for a in known]
+    return columns((title, *(f"rank {rank}" for rank in known)), rows, left=1)
+
+
+def _gpus(found: Sequence[GpuDescription], known: Versions) -> str:
+    """Return a table of the GPUs, the problems of unusable GPUs, and the versions of driver and CuPy."""
+    heads = ("element", "name", "free", "memory", "capability", "multiprocessors", "power limit")
+    rows = [
+        (
+            gpu.element,
+            gpu.name or "-",
+            _bytes(gpu.free_bytes),
+            _bytes(gpu.total_bytes),
+            gpu.compute_capability or "-",
+            gpu.multiprocessors or "-",
+            "-" if gpu.power_limit_watts is None else f"{gpu.power_limit_watts:.0f} W",
+        )
+        for gpu in found
+    ]
+    driver = "The driver" if known.driver is None else f"Driver {known.driver}"
+    others = f"CuPy {known.cupy} was built with {known.cuda} and compiles with {known.compiler}"
+    wrong = [f"{gpu.element} cannot be used: {gpu.problem}." for gpu in found if gpu.problem]
+    versions = f"{driver} supports CUDA {known.driver_cuda}; {others}."
+    return "\n".join([columns(heads, rows, left=2), "", *wrong, versions])
+
+
+def _bytes(size: int | None) -> str:
+    return "-" if size is None else memory.format_bytes(size)
 
 
 def profile(
@@ -223,7 +169,6 @@ def profile(
     if scales is not None or seeds is not None:
         msg = "--scales and --seeds: expected --paper too; add --paper"
         raise ArgumentError(msg)
-    from evener.cli import render
     from evener.cli.profile import profile_algorithms
     from evener.elements import parse_elements
     from evener.elements.cuda.discovery import missing
@@ -233,17 +178,19 @@ def profile(
         msg = f"--on: expected one GPU such as cuda:0, found {on!r}"
         raise ArgumentError(msg)
     if on is None and missing():
-        say(render.as_json({"runs": []}) if as_json else f"No GPU can be used: {missing()}.")
-        if not as_json:
+        if as_json:
+            say_json({"runs": []})
+        else:
+            say(f"No GPU can be used: {missing()}.")
             say("Plans only choose between CPU and GPU, so nothing was run.")
         return
     job = context.ensure_object(Command)
     with job.shown():
         runs = profile_algorithms(on or "cuda:0", say=lambda step: job.stage(f"running {step}"))
     if as_json:
-        say(render.as_json({"runs": [run._asdict() for run in runs]}))
+        say_json({"runs": [run._asdict() for run in runs]})
         return
-    say(render.columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
+    say(columns(("algorithm", "elements", "edges", "seconds"), runs, left=2))
     say()
     say(f"Recorded in {printable(str(file_of_observations()))}.")
 
@@ -252,12 +199,11 @@ def _profile_ratio(
     context: typer.Context, on: str | None, scales: str | None, seeds: int | None, *, as_json: bool
 ) -> None:
     """Measure, print and store the computation ratio."""
-    from evener.cli import render
-    from evener.cli.ratio import PAPER_SCALES, PAPER_SEEDS, measure_ratio
+    from evener.cli.profile import PAPER_SCALES, PAPER_SEEDS, measure_ratio
     from evener.planning.ratio import cpu_share, write_ratio
 
     words = [] if scales is None else [word.strip() for word in scales.split(",")]
-    if not all(word.isdigit() for word in words):
+    if not all(word.isdecimal() for word in words):
         msg = f"--scales: expected scales separated by commas, such as 20,21, found {scales!r}"
         raise ArgumentError(msg)
     of_graphs = [int(word) for word in words] or list(PAPER_SCALES)
@@ -271,21 +217,32 @@ def _profile_ratio(
         )
     path = write_ratio(fit)
     if as_json:
-        say(render.as_json({"points": [one._asdict() for one in points], "fit": asdict(fit)}))
+        say_json({"points": [one._asdict() for one in points], "fit": asdict(fit)})
         return
     heads = ("scale", "edges", "first element", "second element", "r", "alpha")
     rows = [
-        (one.scale, round(one.edges), *map(render.seconds_text, one[2:4]), one.ratio, cpu_share(one.ratio))
+        (one.scale, round(one.edges), *map(seconds_text, one[2:4]), one.ratio, cpu_share(one.ratio))
         for one in points
     ]
-    say(render.columns(heads, rows))
+    say(columns(heads, rows))
     say()
-    say("\n".join(render.ratio_lines(fit)))
+    say("\n".join(_ratio_lines(fit)))
     say(
         f"Recorded in {printable(str(path))}."
         if path
         else "Not recorded: there is no cache folder that can be written."
     )
+
+
+def _ratio_lines(fit: RatioFit) -> list[str]:
+    """Return the fit of r as text, a line for each range of edges."""
+    ends = [f"{end:,.0f}" for end in fit.breaks]
+    first = f" up to {ends[0]} edges" if ends else ""
+    slope = f"{'-' if fit.slope < 0 else '+'} {abs(fit.slope) * 1e6:.3g} for each million edges"
+    lines = [f"r = {fit.intercept:.3g} {slope}{first}"]
+    for level, begin, end in zip(fit.levels, ends, [*ends[1:], None], strict=True):
+        lines.append(f"r = {level:.3g} from {begin} edges{'' if end is None else f' to {end}'}")
+    return lines
 
 
 def warmup(
@@ -306,7 +263,6 @@ def warmup(
     """
     from time import perf_counter
 
-    from evener.cli import render
     from evener.cli.warmup import warm_up
     from evener.elements import usable_cores
     from evener.kernels.cpu.jit import CACHE
@@ -325,6 +281,9 @@ def warmup(
         warm_up(names, usable_cores())
     seconds = perf_counter() - begin
     if as_json:
-        say(render.as_json({"algorithms": names, "seconds": seconds}))
+        say_json({"algorithms": names, "seconds": seconds})
     else:
-        say(f"The kernels for {', '.join(names)} are ready ({render.seconds_text(seconds)}).")
+        say(f"The kernels for {', '.join(names)} are ready ({seconds_text(seconds)}).")
+
+
+COMMANDS = (devices, profile, warmup)

@@ -30,6 +30,7 @@ __all__ = [
     "own_options",
     "placement_options",
     "read_options",
+    "refuse_auto",
     "takes",
     "with_default_source",
     "with_vertices",
@@ -44,75 +45,50 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 _READ, _WHERE, _OWN = "How the graph is read", "Where it runs", "Options of the algorithm"
 
-# An option that is not given is None; the library has the defaults.
+
+def _option(panel: str, help: str, *flags: str, kind: Any = str) -> Any:  # noqa: A002 - the name is typer's
+    """Return the annotation of an option. If it is not given, it is None; the library has the defaults."""
+    return Annotated[kind | None, typer.Option(*flags, help=help, rich_help_panel=panel)]
+
+
 READ_OPTIONS: dict[str, Any] = {
-    "directed": Annotated[
-        bool | None,
-        typer.Option(
-            "--directed/--undirected",
-            help="Direction of the edges (default: from the file, else directed).",
-            rich_help_panel=_READ,
-        ),
-    ],
-    "format": Annotated[
-        str | None,
-        typer.Option(help="Format of the file, if the suffix does not name it.", rich_help_panel=_READ),
-    ],
-    "columns": Annotated[
-        str | None,
-        typer.Option(help="Columns of tail, head and weight, such as src,dst,w.", rich_help_panel=_READ),
-    ],
-    "self_loops": Annotated[
-        str | None,
-        typer.Option(help="Edges from a vertex to itself: keep (default) or drop.", rich_help_panel=_READ),
-    ],
-    "duplicates": Annotated[
-        str | None, typer.Option(help="Repeated edges: keep (default) or drop.", rich_help_panel=_READ)
-    ],
+    "directed": _option(
+        _READ,
+        "Direction of the edges (default: from the file, else directed).",
+        "--directed/--undirected",
+        kind=bool,
+    ),
+    "format": _option(_READ, "Format of the file, if the suffix does not name it."),
+    "columns": _option(_READ, "Columns of tail, head and weight, such as src,dst,w."),
+    "self_loops": _option(_READ, "Edges from a vertex to itself: keep (default) or drop."),
+    "duplicates": _option(_READ, "Repeated edges: keep (default) or drop."),
 }
 PLACEMENT_OPTIONS: dict[str, Any] = {
-    "on": Annotated[
-        str | None,
-        typer.Option(
-            "--on",
-            help="Elements: cpu, cpu:8, cuda:0, cuda:local (a GPU for each rank), or several with commas.",
-            rich_help_panel=_WHERE,
-        ),
-    ],
-    "policy": Annotated[
-        str | None,
-        typer.Option(
-            help=f"How owners of vertices are chosen: {', '.join(policy_names())} or auto.",
-            rich_help_panel=_WHERE,
-        ),
-    ],
-    "alpha": Annotated[
-        str | None,
-        typer.Option(
-            help="Share of edges on the CPU side, or on the first of elements of one kind: 0 to 1, or auto.",
-            rich_help_panel=_WHERE,
-        ),
-    ],
-    "gpu_memory": Annotated[
-        str | None,
-        typer.Option(
-            help="Memory to use on each GPU, such as 20GiB. The GPU reads other edges from the host.",
-            rich_help_panel=_WHERE,
-        ),
-    ],
+    "on": _option(
+        _WHERE, "Elements: cpu, cpu:8, cuda:0, cuda:local (a GPU for each rank), or several with commas."
+    ),
+    "policy": _option(_WHERE, f"How owners of vertices are chosen: {', '.join(policy_names())} or auto."),
+    "alpha": _option(
+        _WHERE, "Share of edges on the CPU side, or on the first of elements of one kind: 0 to 1, or auto."
+    ),
+    "gpu_memory": _option(
+        _WHERE, "Memory to use on each GPU, such as 20GiB. The GPU reads other edges from the host."
+    ),
 }
-_TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
-# Types of options that may be repeated.
-_REPEATED = ("vertices", "vertex_values")
+# Types of the values of an algorithm's options, other than text. A list is an option that may be repeated.
+_TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "vertices": list[str],
+    "vertex_values": list[str],
+}
 
 
 def own_options(spec: AlgorithmSpec) -> dict[str, Any]:
     """Return the options of an algorithm as annotations for `takes`; None is their default."""
     return {
-        option.name: Annotated[
-            list[str] | None if option.type in _REPEATED else _TYPES.get(option.type, str) | None,
-            typer.Option(*option.flags, help=option.help, rich_help_panel=_OWN),
-        ]
+        option.name: _option(_OWN, option.help, *option.flags, kind=_TYPES.get(option.type, str))
         for option in spec.options
     }
 
@@ -144,7 +120,7 @@ def read_options(given: Mapping[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {name: given[name] for name in READ_OPTIONS if given[name] is not None}
     if "columns" in arguments:
         words = _words(arguments["columns"], option="--columns")
-        numbered = all(word.isdigit() for word in words)
+        numbered = all(word.isdecimal() for word in words)
         arguments["columns"] = [int(word) for word in words] if numbered else words
     return arguments
 
@@ -157,6 +133,13 @@ def placement_options(given: Mapping[str, Any]) -> dict[str, Any]:
     if "alpha" in arguments:
         arguments["alpha"] = _share(arguments["alpha"])
     return arguments
+
+
+def refuse_auto(place: Mapping[str, Any], advice: str) -> None:
+    """Raise an error for --policy auto, which chooses a policy for an algorithm."""
+    if place.get("policy") == "auto":
+        msg = f"--policy: expected one of {', '.join(policy_names())}, found auto; {advice}"
+        raise ArgumentError(msg)
 
 
 def given_options(spec: AlgorithmSpec, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,11 +155,12 @@ def with_vertices(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any
         "vertices": vertices,
         "vertex_values": vertex_values,
     }
-    found = dict(arguments)
-    for option in spec.options:
-        if option.name in found and option.type in readers:
-            found[option.name] = readers[option.type](graph, found[option.name], option=flag(option.name))
-    return found
+    read = {
+        option.name: readers[option.type](graph, arguments[option.name], option=flag(option.name))
+        for option in spec.options
+        if option.name in arguments and option.type in readers
+    }
+    return {**arguments, **read}
 
 
 def with_default_source(spec: AlgorithmSpec, graph: Graph, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
 import re
 import sys
+from typing import Any
+
+import numpy as np
 
 from evener.errors import FileError, printable
 from evener.system.world import prints
 
-__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say", "warn"]
+__all__ = ["PROGRAM", "in_options", "note", "point_output_at_nothing", "say", "say_json", "warn"]
 
 # The first word of a message.
 PROGRAM = "evener: "
@@ -53,6 +58,23 @@ def say(text: str = "") -> None:
         point_output_at_nothing()
         msg = f"standard output cannot be written: {(error.strerror or str(error)).lower()}"
         raise FileError(msg) from error
+
+
+def say_json(content: dict[str, Any]) -> None:
+    """Print standard JSON; infinity and NaN become null."""
+    say(json.dumps(_plain(content), indent=2, allow_nan=False))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int | None) else str(value)
 
 
 def note(text: str) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import FileError
-from evener.results.report.names import check_name
-from evener.system.files import NOT_UTF8, has_utf8_path, require_writable
+from evener.graph.formats.array_folder import MANIFEST
+from evener.graph.formats.registry import COMPRESSIONS, format_of
+from evener.system.files import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["check_folder_output", "check_graph_output", "check_outputs", "graph_files"]
 
 
-def check_outputs(
-    graph: str, *, table: str | None = None, report: str | None = None, trace: str | None = None
-) -> None:
-    """Check, before the run, that outputs can be written and overwrite no file of the command.
+def check_outputs(graph: str, outputs: Mapping[str, str | None]) -> None:
+    """Check, before the run, that the outputs by option can be written and overwrite no file of the command.
 
     Raises
     ------
@@ -30,30 +29,21 @@ def check_outputs(
         If an output is the graph, lies in the folder of the graph, or is another output. If it has no name,
         or if its folder does not exist or is not writable.
     """
-    for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
-        if path is not None:
-            _check_name(option, path)
-    if table is not None:
-        from evener.results.dataset import check_dataset, is_dataset_name
-        from evener.results.table import check_suffix
+    from evener.results.result import check_name
 
-        if is_dataset_name(table):
-            check_dataset(Path(table))
-        else:
-            check_suffix(Path(table))
-        if not has_utf8_path(table):
-            msg = f"cannot write {table}: {NOT_UTF8}"
-            raise FileError(msg)
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in given.items():
+        _check_name(option, path)
     taken = {"the graph": graph}
-    for option, path in (("-o", table), ("--report", report), ("--trace", trace)):
-        if path is None:
-            continue
-        if option != "-o":
+    for option, path in given.items():
+        if option == "-o":
+            from evener.results.dataset import check_target
+
+            check_target(path)
+        else:
             check_name(option.removeprefix("--"), path, said=option)
-        _refuse_the_same(option, path, taken)
-        _refuse_within(option, path, graph)
+        _check_place(option, path, taken)
         taken[option] = path
-        _check_place(path)
 
 
 def _check_name(option: str, path: str) -> None:
@@ -68,29 +58,27 @@ def _check_name(option: str, path: str) -> None:
         raise FileError(msg) from error
 
 
-def _refuse_within(option: str, path: str, graph: str) -> None:
-    """Raise FileError if an output lies in the folder of the container that the command reads."""
-    from evener.graph.formats.array_folder import MANIFEST
-
-    named = Path(graph)
-    folder = named.parent if named.name == MANIFEST else named
-    if graph and folder.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
-        msg = f"{option} {path} is in {folder}, the folder of the graph; name a file in another folder"
-        raise FileError(msg)
-
-
 def _refuse_the_same(option: str, path: str, taken: Mapping[str, str]) -> None:
-    """Raise FileError if an output is one of the files in `taken`, a mapping of names to paths."""
+    """Raise FileError if an output is, or is a folder with, one of the files in `taken`: paths by name."""
     for what, other in taken.items():
-        if os.path.realpath(path) == os.path.realpath(other) or (
-            Path(path).exists() and Path(other).exists() and Path(path).samefile(other)
+        output, file = (Path(os.path.realpath(name)) for name in (path, other))
+        there = os.path.exists(file)  # noqa: PTH110 - Path.exists raises for a name that is too long
+        if output == file or (
+            there and (file.is_relative_to(output) or (output.exists() and output.samefile(file)))
         ):
             msg = f"{option} {path} would overwrite {what}; name another file"
             raise FileError(msg)
 
 
-def _check_place(path: str) -> None:
-    """Raise FileError unless the output can be written to its folder."""
+def _check_place(option: str, path: str, taken: Mapping[str, str]) -> None:
+    """Raise FileError unless the output can be written to its folder, and is no part of `taken`."""
+    _refuse_the_same(option, path, taken)
+    for what, other in taken.items():
+        folder = Path(other).parent if Path(other).name == MANIFEST else Path(other)
+        inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+        if other and inside and folder.is_dir():
+            msg = f"{option} {path} is in {folder}, the folder of {what}; name a file in another folder"
+            raise FileError(msg)
     folder = Path(path).parent
     if not folder.is_dir():
         msg = f"cannot write {path}: there is no folder {folder}; create it"
@@ -106,8 +94,6 @@ def _check_place(path: str) -> None:
 
 def check_graph_output(graph: str, path: str) -> None:
     """Check, before reading, that a graph can be written to `path` and overwrites no file of `graph`."""
-    from evener.graph.formats.registry import COMPRESSIONS, format_of
-
     _check_name("the output", path)
     kind, _ = format_of(Path(path), takes_name=False)
     read, written = (
@@ -116,25 +102,19 @@ def check_graph_output(graph: str, path: str) -> None:
     )
     if kind.sibling_files and read.suffix in kind.suffixes:
         # A graph of several files is read and written as a whole, by the name of any of them.
-        taken = {"the graph itself": str(read.with_suffix(""))}
+        taken = {"the graph": str(read.with_suffix(""))}
         _refuse_the_same("the output", str(written.with_suffix("")), taken)
-    _refuse_the_same("the output", path, {"the graph itself": graph})
-    _refuse_within("the output", path, graph)
-    _check_place(path)
+    _check_place("the output", path, {"the graph": graph})
 
 
 def check_folder_output(graph: str, path: str) -> None:
     """Check, before reading, that a folder can be written to `path` and overwrites no file of `graph`."""
     _check_name("-o", path)
-    _refuse_the_same("-o", path, {"the graph itself": graph})
-    _refuse_within("-o", path, graph)
-    _check_place(path)
+    _check_place("-o", path, {"the graph": graph})
 
 
 def graph_files(path: str) -> list[str]:
     """Return the files of a graph that is written to this path, the named one first."""
-    from evener.graph.formats.registry import format_of
-
     kind, compression = format_of(Path(path), takes_name=False)
     others = kind.sibling_files(Path(path), compression) if kind.sibling_files else ()
     return [path, *(str(other) for other in others if other != Path(path))]

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from evener.errors import printable
 from evener.results.report.units import rate_text, seconds_text
 from evener.system.world import prints
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from typing import Self
 
     from rich.live import Live
 
     from evener.engine.timeline import Progress
 
-__all__ = ["Display", "LiveDisplay", "PlainDisplay", "display", "line"]
+__all__ = ["Display", "line"]
 
 # Seconds between plain lines.
 _PLAIN_EVERY = 5.0
@@ -28,32 +29,6 @@ _LONG = 1.0
 
 # Redraws of the live line per second.
 _REDRAWS = 8
-
-
-class Display(Protocol):
-    """Shows the progress of a run. Any thread may call both methods."""
-
-    def stage(self, what: str) -> None:
-        """Begin a stage that has no supersteps: reading, partitioning, writing."""
-
-    def superstep(self, progress: Progress) -> None:
-        """Show the progress of the algorithm."""
-
-    def __enter__(self) -> Display:
-        """Start the display."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Restore the terminal."""
-
-
-def display(stream: TextIO | None = None) -> Display:
-    """Return the display for `stream`, by default standard error. Only rank 0 shows progress."""
-    stream = stream or sys.stderr
-    if stream is None or not prints():  # None if it was closed before the command began
-        stream = io.StringIO()
-    return LiveDisplay(stream) if stream.isatty() else PlainDisplay(stream)
 
 
 def line(progress: Progress) -> str:
@@ -75,87 +50,73 @@ def line(progress: Progress) -> str:
     return f"{progress.algorithm}: {', '.join(part for part in parts if part)}"
 
 
-class PlainDisplay:
-    """A line every few seconds, for logs and pipes.
+class Display:
+    """Shows the progress of a run. Any thread may call its methods. Only rank 0 shows progress.
+
+    A terminal has one line that changes in place, redrawn by a thread of its own. Logs and pipes get a line
+    every few seconds, so that a short run prints none.
 
     Parameters
     ----------
-    stream : text file
-        Receives the lines.
+    stream : text file, optional
+        Receives the lines. Default: standard error.
     every : float
-        Seconds between lines; a run shorter than this shows none.
+        Seconds between plain lines.
     """
 
-    def __init__(self, stream: TextIO, *, every: float = _PLAIN_EVERY) -> None:
+    def __init__(self, stream: TextIO | None = None, *, every: float = _PLAIN_EVERY) -> None:
+        stream = stream or sys.stderr
+        if stream is None or not prints():  # None if it was closed before the command began
+            stream = io.StringIO()
         self._stream = stream
         self._every = every
         self._next = time.monotonic() + every
-
-    def stage(self, what: str) -> None:
-        """Begin a stage, without a line."""
-
-    def superstep(self, progress: Progress) -> None:
-        """Print a line if enough time has passed since the last line."""
-        if time.monotonic() >= self._next:
-            print(printable(line(progress)), file=self._stream, flush=True)
-            self._next = time.monotonic() + self._every
-
-    def __enter__(self) -> PlainDisplay:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class LiveDisplay:
-    """One line that changes in place, redrawn by a thread of its own.
-
-    Parameters
-    ----------
-    stream : text file
-        A terminal.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        from rich.console import Console
-
-        self._console = Console(file=stream)
-        self._live: Live | None = None
         self._text = ""
         self._spent = self._spent_before = _compile_seconds()
+        self._live = self._new_live() if stream.isatty() else None
 
     def stage(self, what: str) -> None:
-        """Show the stage."""
+        """Begin a stage that has no supersteps, such as reading. Only a terminal shows it."""
         self._text = printable(what)
 
     def superstep(self, progress: Progress) -> None:
-        """Show the progress of the algorithm."""
-        self._text = line(progress)
+        """Show the progress of the algorithm, unless the last plain line is recent."""
+        if self._live is not None:
+            self._text = line(progress)
+        elif time.monotonic() >= self._next:
+            with contextlib.suppress(OSError):  # a full or closed standard error stops no command
+                print(printable(line(progress)), file=self._stream, flush=True)
+            self._next = time.monotonic() + self._every
 
-    def __enter__(self) -> LiveDisplay:
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Restore the terminal."""
+        if self._live is not None:
+            self._live.stop()
+
+    def _new_live(self) -> Live:
+        from rich.console import Console
         from rich.live import Live
         from rich.spinner import Spinner
         from rich.text import Text
 
-        spinner = Spinner("dots")
+        console, spinner = Console(file=self._stream), Spinner("dots")
 
         def draw() -> Spinner:
-            more, room = self._compiling_text(), self._console.width - 2
-            if 2 * len(more) > room:  # progress matters more
+            more, width = self._compiling_text(), console.width - 2
+            if 2 * len(more) > width:  # progress matters more
                 more = ""
-            # Text, because a string may hold markup such as [red].
-            spinner.update(text=Text(_cropped(printable(self._text), room - len(more)) + more))
+            # Text, because a string may hold markup such as [red]. Cut, because a second line would remain.
+            text = Text(printable(self._text))
+            text.truncate(width - len(more), overflow="ellipsis")
+            spinner.update(text=text + more)
             return spinner
 
-        self._live = Live(
-            console=self._console, get_renderable=draw, refresh_per_second=_REDRAWS, transient=True
-        )
-        self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+        return Live(console=console, get_renderable=draw, refresh_per_second=_REDRAWS, transient=True)
 
     def _compiling_text(self) -> str:
         """Return the end of the line while kernels are compiled or loaded for long, else nothing."""
@@ -171,8 +132,3 @@ def _compile_seconds() -> float:
     # Do not import the module: another thread may be importing it.
     spent = getattr(sys.modules.get("evener.kernels.compile_clock"), "compile_seconds", None)
     return 0.0 if spent is None else float(spent())
-
-
-def _cropped(text: str, room: int) -> str:
-    """Return a line cut to the width of the terminal, because a second line would remain there."""
-    return text if len(text) <= room else f"{text[: room - 1]}…"

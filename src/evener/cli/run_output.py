@@ -1,4 +1,4 @@
-"""Output of runs: the outcome, the top vertices, the timeline and the rate, for people and as JSON."""
+"""Output of runs: outcome, top vertices, timeline and rate, for people and as JSON, and notes about a run."""
 
 from __future__ import annotations
 
@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.cli.options import flag
-from evener.cli.output import say
-from evener.cli.render import cell, columns
+from evener.cli.output import note, say
 from evener.errors import printable
-from evener.results.report.explain import (
-    compile_sentence,
-    counted_edges,
-    energy_sentence,
-    headline,
-    predicted,
-    shares_sentence,
-)
-from evener.results.report.units import rate_text, seconds_text
+from evener.kernels.cpu.jit import CACHE
+from evener.partition.policy import find_policy
+from evener.results.report import explain
+from evener.results.report.units import cell, columns, counted, rate_text, seconds_text
 from evener.results.rows import ResultRows
 from evener.spec.algorithm import AlgorithmSpec, resolve
-from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +24,16 @@ if TYPE_CHECKING:
     from evener.results.result import Result
     from evener.spec.verify import Answer
 
-__all__ = ["result_json", "show_result", "show_timings", "timed_json", "verified_scope"]
+__all__ = [
+    "note_isolated_source",
+    "note_no_kernel_cache",
+    "note_unused",
+    "result_json",
+    "show_result",
+    "show_timings",
+    "timed_json",
+    "verified_scope",
+]
 
 # Supersteps at each end of a long timeline that are printed.
 _SHOWN = 20
@@ -40,17 +42,9 @@ _SHOWN = 20
 def show_result(
     spec: AlgorithmSpec, result: Result, given: Mapping[str, Any], *, top: int, timeline: bool
 ) -> None:
-    """Print the source, the outcome, the top vertices, the timeline and the rate.
+    """Print the source, the outcome, `top` vertices, the timeline and the rate.
 
-    Parameters
-    ----------
-    spec : AlgorithmSpec
-    result : Result
-    given : mapping
-        The arguments that the user gave; another source is shown as the default.
-    top : int
-        Number of top vertices.
-    timeline : bool
+    A source that is not in `given`, the arguments that the user gave, is shown as the default.
     """
     say(f"Graph: {result.graph.summary}")
     if (source := _source(spec, result, given)) is not None:
@@ -68,14 +62,14 @@ def show_result(
         say()
         say(_supersteps(result.timeline))
         say()
-        say(shares_sentence(result.timeline))
-    say(headline(result))
-    if ready := compile_sentence(result):
+        say(explain.shares_sentence(result.timeline))
+    say(explain.headline(result))
+    if ready := explain.compile_sentence(result):
         say(ready)
     if result.prediction is not None:
-        say("\n".join(predicted(result.prediction, result)))
+        say("\n".join(explain.predicted(result.prediction, result)))
     if result.energy is not None:
-        say(energy_sentence(result.energy, result.edges_per_joule))
+        say(explain.energy_sentence(result.energy, result.edges_per_joule))
 
 
 def _searches(result: Result) -> list[tuple[tuple[Any, ...], Result]]:
@@ -99,7 +93,7 @@ def _source(spec: AlgorithmSpec, result: Result, given: Mapping[str, Any]) -> st
     if source is None:
         return "all vertices"
     if isinstance(source, list):
-        return str(source[0]) if len(source) == 1 else f"{len(source):,} vertices"
+        return str(source[0]) if len(source) == 1 else counted(len(source), "vertex")
     return str(source) if name in given else f"{source} (default; name another with {flag(str(name))})"
 
 
@@ -183,7 +177,7 @@ def show_timings(spec: AlgorithmSpec, graph: str, content: dict[str, Any], *, dr
     each = " from one source each" if drawn else ""
     spread = f"median {median} of {len(seconds)} verified runs{each} ({least} to {most})"
     say(f"{spec.name} on {printable(graph)}: {spread}")
-    say(f"median rate {rate_text(content['edges_per_second'], of=counted_edges(spec.columns))}")
+    say(f"median rate {rate_text(content['edges_per_second'], of=explain.counted_edges(spec.columns))}")
 
 
 def _supersteps(timeline: Timeline) -> str:
@@ -197,6 +191,42 @@ def _supersteps(timeline: Timeline) -> str:
 
 
 def _row(step: Superstep) -> tuple[object, ...]:
-    times = (seconds_text(part) if part else "-" for part in (step.compute, step.exchange, step.wait))
-    sent = format_bytes(step.bytes_sent) if step.bytes_sent else "-"
-    return (step.superstep, f"{step.active:,}", *times, sent, ", ".join(step.phases))
+    number, phases, *others = explain.superstep_row(step)
+    return number, *others, phases
+
+
+def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any]) -> None:
+    """Print a note for each argument that had no effect on the run."""
+    elements = result.timeline.elements
+    if "gpu_memory" in arguments and not any("cuda:" in name for name in elements):
+        note("--gpu-memory is ignored: no GPU is used")
+    if arguments.get("policy") not in (None, "auto") and len(elements) == 1:
+        note(f"--policy is ignored: {elements[0]} is the only element")
+    policy = arguments.get("policy")
+    if arguments.get("alpha") not in (None, "auto") and policy not in (None, "auto"):
+        rule = find_policy(policy)
+        if rule.even:
+            note(f"--alpha is ignored: {policy} gives equal parts to all elements")
+        elif rule.balances != "stored edges" and len(elements) > 1:
+            note(f"--alpha is a share of the {rule.balances}, not of the stored edges, with {policy}")
+    if spec.notes is not None:
+        for sentence in resolve(spec.notes)(result, arguments):
+            note(sentence)
+
+
+def note_no_kernel_cache() -> None:
+    """Print a note if compiled kernels cannot be kept, because compiling takes longer than most runs."""
+    if not CACHE:
+        note(
+            "compiled kernels cannot be stored, so each run compiles them again; name a writable folder in "
+            "NUMBA_CACHE_DIR"
+        )
+
+
+def note_isolated_source(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any]) -> None:
+    """Print a note if a search from the default source has no edge to follow."""
+    name = spec.source_option
+    if name in result.parameters and name not in arguments and result.edges == 0:
+        (source,) = result.parameters[name] if result.parameters.get("each") else [result.parameters[name]]
+        if source is not None:
+            note(f"vertex {source}, the default source, has no out-edges; name another with {flag(name)}")

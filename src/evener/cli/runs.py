@@ -1,17 +1,22 @@
-"""One run of a command: open the graph, run the algorithm, verify the answer."""
+"""Runs of a command: open the graph, run the algorithm, verify the answer, and repeat for a benchmark."""
 
 from __future__ import annotations
 
 import shlex
 import warnings
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, cast
 
-from evener.cli.options import flag
+import numpy as np
+
+from evener.cli.options import flag, with_vertices
+from evener.cli.run_output import timed_json
 from evener.engine.checkpoints.request import Checkpoint
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.formats import read
-from evener.partition.distributed.read import read_graph
+from evener.partition.distributed.build import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
+from evener.spec.run import begin
 from evener.spec.verify import verify
 from evener.system.world import current_world
 
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.run_options import BasicOptions
     from evener.spec.verify import Answer
 
 __all__ = [
@@ -34,8 +40,12 @@ __all__ = [
     "directions_in_parts",
     "open_graph",
     "open_placed",
+    "repeat",
     "with_elements",
 ]
+
+# Seed of the sources of a benchmark, equal on every machine.
+_SEED = 1
 
 
 def open_graph(
@@ -155,3 +165,56 @@ def check_answer(job: Command, answer: Answer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the scope of the verification says it
         verify(answer)
+
+
+def repeat(
+    job: Command,
+    spec: AlgorithmSpec,
+    given_graph: Graph | PartitionedGraph,
+    arguments: Mapping[str, Any],
+    place: Mapping[str, Any],
+    *,
+    name: str,
+    repeats: int,
+) -> tuple[dict[str, Any], bool]:
+    """Time `repeats` verified runs on one placement of the graph `name`, after one untimed run.
+
+    Returns
+    -------
+    content : dict
+        What `timed_json` returns, of the run with the median time, with all runs.
+    drawn : bool
+        Whether each run has another source.
+    """
+    job.stage("partitioning")
+    run = begin(spec, given_graph, cast("BasicOptions", place))
+    partitioned, graph = run.place(), run.graph
+    given = with_vertices(spec, graph, arguments)
+    each = _arguments_of_runs(spec, graph, given, repeats)
+    timed = []
+    for number, own in enumerate([each[0], *each]):
+        result = compute(job, spec, partitioned, own)
+        if run.plan is not None:
+            result.prediction = run.plan.predict(partitioned, result.passes)
+        check_answer(job, result)
+        if number:
+            timed.append(timed_json(name, result, verified=True))
+        del result  # the next run reuses its arrays
+    median = sorted(timed, key=itemgetter("seconds"))[(repeats - 1) // 2]
+    return {**median, "runs": [run for one in timed for run in one["runs"]]}, each[0].keys() != given.keys()
+
+
+def _arguments_of_runs(
+    spec: AlgorithmSpec, graph: Graph, arguments: dict[str, Any], repeats: int
+) -> list[dict[str, Any]]:
+    """Return the arguments of each run; if no source is given, each run gets another vertex with edges."""
+    own = spec.source_option
+    if own is None or own in arguments or "k" in arguments:
+        return [arguments] * repeats
+    able = np.flatnonzero(graph.out_degree())
+    if len(able) == 0:
+        msg = f"nothing to time: expected a graph with edges, found {graph.n:,} vertices and no edge"
+        raise ArgumentError(msg)
+    drawn = graph.ids[np.random.default_rng(_SEED).choice(able, repeats)].tolist()
+    several = any(option.name == own and option.type == "vertices" for option in spec.options)
+    return [{**arguments, own: [source] if several else source} for source in drawn]

@@ -13,7 +13,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from evener.cli.output import note
-from evener.cli.progress import Display, display
+from evener.cli.progress import Display
 from evener.errors import NO_USABLE_GPU, ConvergenceWarning
 from evener.results.report.units import seconds_text
 from evener.system.log import log
@@ -56,7 +56,7 @@ class Command:
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:
         """Show progress on standard error while the block runs."""
-        self._display = display()
+        self._display = Display()
         with self._display, _library_messages(self):
             yield
         self._display = None

@@ -14,17 +14,13 @@ from evener.system.world import current_world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CpuElement", "Element", "named", "parse_elements", "usable_cores"]
+__all__ = ["CpuElement", "Element", "named", "parse_elements", "parse_name", "usable_cores"]
+
+_NAME = re.compile(r"(?P<gpu>cuda):(?P<index>\d+)|(?P<cpu>cpu)(?::(?P<threads>\d+))?")
 
 
 def named(on: str | Iterable[str] | None) -> list[str] | None:
-    """Return the names in `on`, which may be an iterator; None if `on` is None.
-
-    Raises
-    ------
-    ArgumentError
-        If it holds no names.
-    """
+    """Return the names in `on`, which may be an iterator; None if `on` is None."""
     if on is None:
         return None
     if isinstance(on, bytes | bytearray) or not isinstance(on, str | Iterable):
@@ -45,8 +41,8 @@ def parse_elements(
     Parameters
     ----------
     on : str or sequence of str or of Element, optional
-        "cpu" for the cores that no other element uses, "cpu:8" for eight threads, "cuda:0" for the first
-        GPU, "cuda:local" for the GPU with the number of this rank on its machine. A string may list several
+        "cpu" names the cores that no other element uses, and "cpu:8" eight threads. "cuda:0" is the first
+        GPU, and "cuda:local" the GPU with the number of this rank on its machine. A string may list several
         names, separated by commas. Elements with the same name get numbers: "cpu:1#0", "cpu:1#1". Default:
         all cores as one element.
     gpu_memory : int, optional
@@ -108,30 +104,33 @@ def _shared_cores(kinds: list[tuple[str, int | None]]) -> list[int]:
     return [max(1, left // bare + (i < left % bare)) for i in range(bare)]
 
 
-def _kind(name: object) -> tuple[str, int | None]:
+def parse_name(name: object) -> tuple[str, int | None] | None:
     """Return the kind and the number in a name: the threads of a CPU or None, or the index of a GPU."""
-    text = name.strip() if isinstance(name, str) else ""
-    if match := re.fullmatch(r"cuda:(\d+)", text):
-        return "cuda", int(match[1])
-    cores = usable_cores()
-    match = re.fullmatch(r"cpu(?::(\d+))?", text)
+    match = _NAME.fullmatch(name.strip()) if isinstance(name, str) else None
     if match is None:
+        return None
+    kind, number = match["gpu"] or match["cpu"], match["index"] or match["threads"]
+    return kind, None if number is None else int(number)
+
+
+def _kind(name: object) -> tuple[str, int | None]:
+    """Return the kind and the number in the name of an element of this machine."""
+    found, cores = parse_name(name), usable_cores()
+    if found is None:
         msg = (
             f'{name!r} is not an element; this machine has "cpu" ({cores} cores), "cpu:N" for N threads, and '
             f"{_gpus_in_words()}"
         )
         raise ArgumentError(msg)
-    if match[1] is None:
-        return "cpu", None
-    count = int(match[1])
-    if not 1 <= count <= cores:
+    kind, count = found
+    if kind == "cpu" and count is not None and not 1 <= count <= cores:
         where, remedy = "on this machine", ""
         if current_world().size > 1:
             where = "for this rank, because the ranks of a machine divide its cores"
             remedy = '; use "cpu", or start fewer ranks'
         msg = f"element {name!r}: expected 1 to {cores} threads {where}, found {count}{remedy}"
         raise ArgumentError(msg)
-    return "cpu", count
+    return found
 
 
 def _gpus_in_words() -> str:

@@ -63,16 +63,9 @@ def _empty(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class CpuElement:
-    """Cores of this process.
+    """Cores of this process, with their name in ``on=`` and the threads that kernels use.
 
-    Parameters
-    ----------
-    name : str
-        The name in ``on=``.
-    threads : int
-        Threads that kernels use.
-    pinned : bool
-        Whether exchanged arrays are in page-locked memory, which GPUs copy asynchronously.
+    With `pinned`, exchanged arrays are in page-locked memory, which GPUs copy asynchronously.
     """
 
     kind = "cpu"
@@ -91,24 +84,10 @@ class CpuElement:
 
     # ---- memory ---------------------------------------------------------------------------------
 
-    def room(self) -> None:
-        """Return None: the host's memory is checked before a graph is placed."""
-        return
-
-    def room_after(self, taken: int) -> None:  # noqa: ARG002 - the host sets the limit
-        """Return None, as `room` does."""
-        return
-
     def allocate(
         self, length: int, dtype: DTypeLike, fill: object | None = None, *, exchanged: bool = False
     ) -> NDArray[Any]:
-        """Return a NumPy array, filled or undefined.
-
-        Raises
-        ------
-        OutOfMemoryError
-            If the system has no memory for it.
-        """
+        """Return a NumPy array, filled or undefined; raise OutOfMemoryError if the system has no memory."""
         dtype = np.dtype(dtype)
         nbytes = length * dtype.itemsize
         locked = self._pinned and exchanged
@@ -142,14 +121,6 @@ class CpuElement:
         whole = self.allocate(count * step, np.uint64, 0)
         return [whole[k * step : k * step + length] for k in range(count)]
 
-    def upload(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the array itself."""
-        return array
-
-    def download(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the array itself."""
-        return array
-
     def allocate_staging(self, nbytes: int) -> NDArray[np.uint8]:
         """Return a NumPy array."""
         return _empty(nbytes, np.dtype(np.uint8))
@@ -161,9 +132,6 @@ class CpuElement:
     def begin_write(self, edges: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """Return a view of the edges."""
         return edges[begin:end]
-
-    def end_write(self, edges: NDArray[Any], begin: int, written: NDArray[Any]) -> None:
-        """Do nothing: `begin_write` returned a view."""
 
     # ---- queue ----------------------------------------------------------------------------------
 
@@ -179,9 +147,6 @@ class CpuElement:
                 raise no_such_kernel(name, "a CPU")
             self._kernels[name] = found
         return self._kernels[name]
-
-    def prepare_workspace(self, edges: int) -> None:
-        """Do nothing: CPU kernels need no workspace."""
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call `function` on this thread, with its parallel loops on this element's threads."""
@@ -199,37 +164,15 @@ class CpuElement:
             if before != self.threads or numba.get_num_threads() != before:
                 numba.set_num_threads(before)
 
-    def group_with(self, elements: Sequence[Any]) -> None:
-        """Return None: kernels of a CPU wait for no other element."""
-
-    def result(self, value: Any) -> Any:
-        """Return the value itself."""
-        return value
-
-    def wait(self) -> None:
-        """Do nothing: calls return when their work is done."""
-
-    def begin_round(self) -> None:
-        """Do nothing: calls return when their work is done."""
-
-    def record(self) -> None:
-        """Return None: all work so far is done."""
-        return
-
     def copy_in(self, source: NDArray[Any], target: NDArray[Any]) -> None:
         """Copy an array of the host."""
         np.copyto(target, source)
 
-    def copy_out(self, source: NDArray[Any], target: NDArray[Any]) -> None:
-        """Copy an array to one of the host."""
-        np.copyto(target, source)
+    copy_out = copy_in
 
     def copy_from(self, source: NDArray[Any], target: NDArray[Any], memory: object, after: Any) -> Any:
         """Raise NotImplementedError: a CPU has no peers."""
         raise NotImplementedError
-
-    def wait_for_peer(self, event: Any) -> None:
-        """Do nothing: work of a CPU is done when it is queued."""
 
     def reads(self, other: Any) -> bool:
         """Return whether the other element's arrays are in the memory of this process."""
@@ -242,9 +185,6 @@ class CpuElement:
 
     # ---- clock ----------------------------------------------------------------------------------
 
-    def begin_timing(self, *, concurrent: bool) -> None:
-        """Do nothing: the host's clock needs no preparation."""
-
     def mark(self) -> float:
         """Return the host's time in seconds."""
         return perf_counter()
@@ -252,3 +192,17 @@ class CpuElement:
     def times(self, marks: Sequence[float]) -> list[float]:
         """Return the marks, which are times."""
         return list(marks)
+
+    # ---- nothing to do --------------------------------------------------------------------------
+
+    def _itself(self, value: Any) -> Any:
+        """Return a value that is in the host's memory already."""
+        return value
+
+    upload = download = result = _itself
+
+    def _nothing(self, *_: Any, **__: Any) -> None:
+        """Do nothing: a call returns when its work is done. Only the host limits memory, and None says so."""
+
+    room = room_after = end_write = prepare_workspace = _nothing
+    group_with = wait = begin_round = record = wait_for_peer = begin_timing = _nothing

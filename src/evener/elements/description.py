@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evener.elements import named, usable_cores
+from evener.elements import named, parse_name, usable_cores
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -17,18 +16,7 @@ __all__ = ["ElementDescription", "describe_elements"]
 
 @dataclass(frozen=True, slots=True)
 class ElementDescription:
-    """An element without its device.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "cpu" or "cuda".
-    threads : int
-        Threads of a CPU.
-    index : int or None
-        Number of a GPU.
-    """
+    """An element without its device: the kind "cpu" with its threads, or "cuda" with the GPU's number."""
 
     name: str
     kind: str
@@ -39,11 +27,6 @@ class ElementDescription:
 def describe_elements(on: str | Sequence[str]) -> list[ElementDescription]:
     """Return the elements that `on` names, without creating them. A CPU may have any number of threads.
 
-    Raises
-    ------
-    ArgumentError
-        For a name that is no element.
-
     Examples
     --------
     >>> [(e.name, e.kind, e.threads) for e in describe_elements("cpu:64,cuda:7")]
@@ -51,12 +34,10 @@ def describe_elements(on: str | Sequence[str]) -> list[ElementDescription]:
     """
     found = []
     for name in named(on) or ["cpu"]:
-        match = re.fullmatch(r"(cuda):(\d+)|(cpu)(?::([1-9]\d*))?", name.strip())
-        if match is None:
+        kind, number = parse_name(name) or ("", None)
+        if not kind or (kind, number) == ("cpu", 0):
             msg = f'{name!r} is not an element; expected "cpu", "cpu:N" for N threads, or "cuda:N"'
             raise ArgumentError(msg)
-        if match[1]:
-            found.append(ElementDescription(match[0], "cuda", 0, int(match[2])))
-        else:
-            found.append(ElementDescription(match[0], "cpu", int(match[4] or usable_cores()), None))
+        threads, index = (0, number) if kind == "cuda" else (number or usable_cores(), None)
+        found.append(ElementDescription(name.strip(), kind, threads, index))
     return found

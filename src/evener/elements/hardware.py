@@ -32,13 +32,7 @@ _BANDWIDTH_PER_MULTIPROCESSOR = 20e9
 
 
 def machine_facts(*, with_gpus: bool = True) -> dict[str, Any]:
-    """Return the facts on which the speed of this machine depends.
-
-    Raises
-    ------
-    DeviceError
-        If a GPU does not respond.
-    """
+    """Return the facts on which the speed of this machine depends."""
     from evener.elements.cuda.discovery import gpus
     from evener.system.version import __version__
 
@@ -84,17 +78,11 @@ def _gpu_name(index: int | None) -> str:
 
 
 class GpuFacts(NamedTuple):
-    """The facts on which the speed of a GPU depends.
+    """The facts on which the speed of a GPU depends."""
 
-    Attributes
-    ----------
-    memory_bytes_per_second : float
-        Memory clock times bus width.
-    link_bytes_per_second : float
-        From host memory, by one copy.
-    """
-
+    # Memory clock times bus width.
     memory_bytes_per_second: float = 500e9
+    # From host memory, by one copy.
     link_bytes_per_second: float = 12e9
 
 

@@ -26,13 +26,7 @@ _MAX_KEPT_SHARE = 1 / 16
 
 
 class PagePool:
-    """A pool of pages, by size.
-
-    Parameters
-    ----------
-    make : callable
-        Given a length, returns an array of that many uint64 in new pages.
-    """
+    """A pool of pages, by size. `make` returns an array of a given number of uint64 in new pages."""
 
     def __init__(self, make: Callable[[int], NDArray[np.uint64]]) -> None:
         self._make = make
@@ -55,10 +49,7 @@ class PagePool:
     def take(self, nbytes: int) -> NDArray[np.uint64]:
         """Return an undefined array of at least `nbytes`, whose pages return here with its last view.
 
-        Raises
-        ------
-        OutOfMemoryError
-            If the system has no memory, also after the pool has released its pages.
+        Raise OutOfMemoryError if the system has no memory, also after the pool has released its pages.
         """
         nbytes = _rounded(nbytes)
         with self._lock:

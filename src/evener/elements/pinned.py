@@ -40,20 +40,8 @@ on_shortage(_release_pages)
 def locked_array(length: int, dtype: np.dtype[Any], *, pooled: bool = True) -> NDArray[Any]:
     """Return an undefined array of shape (length,) in page-locked memory.
 
-    Parameters
-    ----------
-    length : int
-    dtype : dtype
-    pooled : bool, default True
-        Whether the pages come from CuPy's pool, which has sizes of powers of two. Locking pages is slow, so
-        arrays that every run allocates come from the pool.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If the system cannot lock that many pages.
-    DeviceError
-        If a GPU has failed.
+    With `pooled`, the pages come from CuPy's pool, which has sizes of powers of two. Arrays that every run
+    allocates come from the pool, because locking pages is slow.
     """
     from cupy import cuda
 
@@ -71,11 +59,6 @@ def locked_words(length: int) -> NDArray[np.uint64]:
     """Return an array of `length` uint64 in page-locked memory, in large pages if the system has them.
 
     CUDA allocates small pages, in which random reads of CPU kernels are slower.
-
-    Raises
-    ------
-    DeviceOutOfMemory, DeviceError
-        As `locked_array`.
     """
     nbytes = length * 8
     with _locking(nbytes):

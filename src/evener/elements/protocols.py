@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
+    from evener.elements.cuda.sharing import GpuSharing
     from evener.kernels.kernel import Kernel
     from evener.system.world import World
 
-__all__ = ["Clock", "Element", "GpuElement", "Memory", "Queue", "Sharing", "padded_words"]
+__all__ = ["Clock", "Element", "GpuElement", "Memory", "Queue", "copy_between", "padded_words"]
 
 # Words of 64 bits in a memory transaction of a GPU.
 _LINE_WORDS = 16
@@ -227,45 +228,6 @@ class Element(Memory, Queue, Clock, Protocol):
     weight: float
 
 
-class Sharing(Protocol):
-    """Memory and events of a GPU that other processes on the machine use by their handles.
-
-    Methods that open a handle raise `DeviceError` if this GPU cannot.
-    """
-
-    def allocate(self, nbytes: int) -> tuple[NDArray[np.uint8], bytes]:
-        """Return an undefined array of this GPU and its handle. The memory is never freed."""
-        ...
-
-    def open(self, handle: bytes, nbytes: int) -> NDArray[np.uint8]:
-        """Return the array of another process with this handle and length."""
-        ...
-
-    def export(self, array: NDArray[Any]) -> tuple[bytes, int]:
-        """Return the handle of the allocation that holds an array of this GPU, and the offset in it."""
-        ...
-
-    def address(self, handle: bytes) -> int:
-        """Return the address, in this process, of the allocation of another process with this handle."""
-        ...
-
-    def event(self) -> tuple[Any, bytes]:
-        """Return an event and its handle."""
-        ...
-
-    def open_event(self, handle: bytes) -> Any:
-        """Return the event of another process, for `copy_from` and `wait_for_peer`."""
-        ...
-
-    def record(self, event: Any) -> None:
-        """Let an event of `event` occur after all work queued so far."""
-        ...
-
-    def copy(self, source: NDArray[Any], target: NDArray[np.uint8]) -> None:
-        """Copy the bytes of an array of this GPU to another one, after all work queued so far."""
-        ...
-
-
 class GpuElement(Element, Protocol):
     """A GPU, which exchanges arrays with GPUs of other ranks.
 
@@ -273,7 +235,8 @@ class GpuElement(Element, Protocol):
     ----------
     bus_id : str
         The place of the GPU in its machine, equal in all processes.
-    sharing : Sharing
+    sharing : GpuSharing
+        Memory and events of the GPU that other processes on the machine use by their handles.
     stream : int
         The address of the stream of all kernels.
     """
@@ -282,7 +245,7 @@ class GpuElement(Element, Protocol):
     def bus_id(self) -> str: ...  # noqa: D102 - an attribute, see above
 
     @property
-    def sharing(self) -> Sharing: ...  # noqa: D102 - an attribute, see above
+    def sharing(self) -> GpuSharing: ...  # noqa: D102 - an attribute, see above
 
     @property
     def stream(self) -> int: ...  # noqa: D102 - an attribute, see above
@@ -297,3 +260,14 @@ class GpuElement(Element, Protocol):
     def fill(self, array: NDArray[Any], value: object) -> None:
         """Set all elements of an array to one value."""
         ...
+
+
+def copy_between(sender: Element, receiver: Element, source: NDArray[Any], target: NDArray[Any]) -> Any:
+    """Begin to copy `source` of one peer to `target` of another, and return an event after the copy.
+
+    The sender's later work comes after the copy, because it may change the source. Call `begin_round` of the
+    receiver before, and `wait_for` with the event afterwards.
+    """
+    copied = receiver.copy_from(source, target, sender.memory, sender.record())
+    sender.wait_for(copied)
+    return copied

@@ -8,16 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy as np
-    from numpy.typing import NDArray
-
-    from evener.partition.partition import Edges
 
     _Parts = Sequence[Any]
 else:
     # Not an abstract class at run time: the engine calls isinstance for every argument of a kernel.
     _Parts = object
 
-__all__ = ["PartitionedArray", "adjacency", "parts_of"]
+__all__ = ["PartitionedArray", "parts_of"]
 
 
 class PartitionedArray(_Parts):
@@ -85,15 +82,3 @@ def _extent(part: Any) -> tuple[int, int]:
         return 0, 0
     begin = int(interface["data"][0])
     return begin, begin + int(part.nbytes)
-
-
-def adjacency(
-    directions: list[Edges | None],
-) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
-    """Return offsets, targets and blocks of each partition's edges in one direction; None if not stored."""
-    columns: list[list[NDArray[Any] | None]] = [
-        [None if edges is None else getattr(edges, name) for edges in directions]
-        for name in ("offsets", "targets", "blocks")
-    ]
-    offsets, targets, blocks = (PartitionedArray(column) for column in columns)
-    return offsets, targets, blocks

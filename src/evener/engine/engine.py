@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.engine.executor import Step
+    from evener.engine.exchange.exchange import Steps
     from evener.engine.timeline import Progress, Timeline
     from evener.kernels.kernel import Kernel
     from evener.partition.partitioned import PartitionedGraph
@@ -221,11 +221,14 @@ class Engine(Workspace):
             self.pull(pull_before)  # on all elements, before one of them changes the array
             pull_before = None
         exchanges = pull_before is not None or publish is not None or self._queued
-        if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
-            self._exchange.invalidate_if_used(args)
-            results = [self._compute_single(kernel, args)]
-        else:
-            results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
+        try:
+            if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
+                results = [self._compute_single(kernel, args)]
+            else:
+                results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
+        except BaseException:
+            self._reset_after_error()
+            raise
         if count_active or count_next_active:
             self.recorder.count_active(results, now=count_active, next_superstep=count_next_active)
         return self._reduce_over_ranks(results, reduce)
@@ -263,7 +266,7 @@ class Engine(Workspace):
         check_exchanged(array, changed, self._values, self._words)
         check_push(array, op, changed)
         if self.has_mirrors:
-            self._run_both(*self._exchange.push(array, op, changed), work_estimate)
+            self._exchange_values(self._exchange.push, (array, op, changed), work_estimate)
 
     def pull(
         self,
@@ -292,21 +295,18 @@ class Engine(Workspace):
         """
         check_exchanged(array, changed, self._values, self._words)
         if self.has_mirrors:
-            self._run_both(*self._exchange.pull(array, changed), work_estimate)
+            self._exchange_values(self._exchange.pull, (array, changed), work_estimate)
 
     # ---- how they run -----------------------------------------------------------------------------
 
     def _compute_single(self, kernel: str | Kernel, args: Sequence[Any]) -> Any:
         """Run a kernel on the only element, which waits for no other."""
+        self._exchange.invalidate_if_used(args)
         element = self.elements[0]
         function = element.kernel(kernel)
         parts = parts_of(args, 0)
         since = perf_counter()
-        try:
-            result = element.result(element.run(function, *parts))
-        except BaseException:
-            self._reset_after_error()
-            raise
+        result = element.result(element.run(function, *parts))
         self.recorder.computed(since, perf_counter())
         return result
 
@@ -339,19 +339,22 @@ class Engine(Workspace):
         results = self._run(steps, work_estimate)
         self._exchange.end_verb()
         if group is not None:
-            try:
-                group.check(results)
-            except DeviceError:
-                self._reset_after_error()
-                raise
+            group.check(results)
         return results
 
-    def _run_both(self, sends: list[list[Step]], receives: list[list[Step]], estimate: int | None) -> None:
-        self._run(sends, estimate)
-        self._run(receives, estimate)
-        self._exchange.end_verb()
+    def _exchange_values(
+        self, verb: Callable[..., tuple[Steps, Steps]], args: Sequence[Any], work_estimate: int | None
+    ) -> None:
+        """Run the steps that a verb of the exchange returns."""
+        try:
+            for steps in verb(*args):
+                self._run(steps, work_estimate)
+            self._exchange.end_verb()
+        except BaseException:
+            self._reset_after_error()
+            raise
 
-    def _run(self, steps: list[list[Step]], work_estimate: int | None) -> list[Any]:
+    def _run(self, steps: Steps, work_estimate: int | None) -> list[Any]:
         """Run each element's steps, record them, and return the kernels' values."""
         if not any(steps):
             return []
@@ -359,11 +362,7 @@ class Engine(Workspace):
         if self.routes:
             for element in self.elements:
                 element.begin_round()
-        try:
-            done = run_steps(self.elements, steps, 0 if in_turn else self._workers)
-        except BaseException:
-            self._reset_after_error()
-            raise
+        done = run_steps(self.elements, steps, 0 if in_turn else self._workers)
         self.recorder.add(done, in_turn=in_turn)
         if not self._queued:
             self.recorder.settle()

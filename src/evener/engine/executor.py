@@ -27,18 +27,10 @@ __all__ = ["StepsDone", "no_steps", "run_all", "run_steps", "worker_count"]
 
 
 class StepsDone(NamedTuple):
-    """The steps that an element has taken.
+    """The steps that an element has taken, and their values.
 
-    Attributes
-    ----------
-    element : Element
-    result : number, tuple of numbers, or None
-        The value of the compute step.
-    steps : list of Step
-    values : list
-        The value of each step.
-    marks : list
-        Marks of the element's clock before the first step and after each step.
+    `result` is the number, or the tuple of numbers, that the compute step returned. `marks` are those of the
+    element's clock before the first step and after each step.
     """
 
     element: Element
@@ -87,23 +79,10 @@ def worker_count(elements: Sequence[Element]) -> int:
 
 
 def run_all(calls: Sequence[tuple[Element, Callable[..., Any], Sequence[Any]]], workers: int) -> list[Any]:
-    """Run each call on its element, with up to `workers` threads and the calling one, and wait for all.
+    """Run each call on its element, with up to `workers` threads and the calling one, and return the values.
 
-    Parameters
-    ----------
-    calls : sequence of (Element, callable, arguments)
-    workers : int
-
-    Returns
-    -------
-    list
-        The values of the calls, in order.
-
-    Raises
-    ------
-    BaseException
-        The first interrupt or, without one, the first error of a call, with notes about other errors. No
-        further call begins, and the function first waits for the calls in progress.
+    After an error no further call begins, and the function waits for the calls in progress. It raises the
+    first interrupt or, without one, the first error, with notes about other errors.
     """
     if len(calls) == 1:
         element, function, args = calls[0]

@@ -34,14 +34,8 @@ _groups: WeakKeyDictionary[PartitionedGraph, ElementGroup | None] = WeakKeyDicti
 class ElementGroup:
     """The elements of a partitioned graph, if their kernels wait for each other.
 
-    Parameters
-    ----------
-    elements : sequence of Element
-    routes : sequence of Route
-    launches : object
-        What `Queue.group_with` of the first element returns, or `Gpu.group_with_ranks`.
-    first : int, default 0
-        The number of the first element's partition.
+    `launches` is what `Queue.group_with` of the first element returns, or `GpuElement.group_with_ranks`.
+    `first` is the number of the first element's partition.
 
     Attributes
     ----------
@@ -107,13 +101,7 @@ class ElementGroup:
         ]
 
     def check(self, results: Sequence[Any]) -> None:
-        """Raise an error if a kernel waited too long for another element.
-
-        Raises
-        ------
-        DeviceError
-            If an element did not answer.
-        """
+        """Raise DeviceError if a kernel waited too long for another element."""
         silent = [
             element.name
             for element, result in zip(self._elements, results, strict=True)

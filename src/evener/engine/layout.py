@@ -3,42 +3,57 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from evener.engine.array import PartitionedArray, adjacency
+from evener.engine.array import PartitionedArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evener.partition.partition import Edges
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["Layout", "layout_of"]
 
 
-class Layout(NamedTuple):
-    """The arrays and numbers of a partitioned graph, named as in `Workspace`.
+class Layout:
+    """The part of a `Workspace` that is equal in all runs on a partitioned graph; see there.
 
-    `values` and `words` are the lengths of an array and of a bitmap for each partition. `weights` has the
-    weights of the elements of all ranks.
+    The constructor is a collective operation; all ranks must call it.
     """
 
-    element: PartitionedArray
-    out: tuple[PartitionedArray, PartitionedArray, PartitionedArray]
-    in_: tuple[PartitionedArray, PartitionedArray, PartitionedArray]
-    out_weights: PartitionedArray
-    in_weights: PartitionedArray
-    out_rows: PartitionedArray
-    in_rows: PartitionedArray
-    out_edges: PartitionedArray
-    owned: PartitionedArray
-    connected: PartitionedArray
-    vertices: PartitionedArray
-    out_degree: PartitionedArray
-    values: list[int]
-    words: list[int]
-    weights: list[float]
-    has_mirrors: bool
-    reads_host_edges: bool
-    only_cpus: bool
+    def __init__(self, partitioned: PartitionedGraph) -> None:
+        partitions = partitioned.partitions
+        own = [
+            (element.weight, p.mirrors > 0, p.host_edges > 0, element.kind == "cpu")
+            for element, p in zip(partitioned.elements, partitions, strict=True)
+        ]
+        weights, mirrored, host_edges, cpus = zip(*chain(*partitioned.world.allgather(own)), strict=True)
+        # The weights of the elements of all ranks.
+        self._weights: Sequence[float] = weights
+        self.has_mirrors = any(mirrored)
+        self.reads_host_edges = any(host_edges)
+        self.only_cpus = all(cpus)
+        self.element = PartitionedArray(partitioned.elements)
+        self.owned = PartitionedArray([p.owned for p in partitions])
+        self.connected = PartitionedArray([p.connected for p in partitions])
+        self.vertices = PartitionedArray([p.vertices for p in partitions])
+        self.out_degree = PartitionedArray([p.out_degree for p in partitions])
+        # The lengths of an array and of a bitmap for each partition.
+        self._values = [len(p.vertices) for p in partitions]
+        self._words = [(count + 63) // 64 for count in self._values]
+        out, in_ = [p.out for p in partitions], [p.in_ for p in partitions]
+        self.out = _of(out, "offsets"), _of(out, "targets"), _of(out, "blocks")
+        self.in_ = _of(in_, "offsets"), _of(in_, "targets"), _of(in_, "blocks")
+        self.out_weights, self.in_weights = _of(out, "weights"), _of(in_, "weights")
+        self.out_rows, self.in_rows = _of(out, "rows", 0), _of(in_, "rows", 0)
+        self.out_edges = _of(out, "count", 0)
+
+
+def _of(directions: Sequence[Edges | None], name: str, missing: Any = None) -> PartitionedArray:
+    """Return an attribute of each partition's edges in one direction; `missing` if they are not stored."""
+    return PartitionedArray([missing if edges is None else getattr(edges, name) for edges in directions])
 
 
 # Cached, because building a layout is slower than a search of a small graph.
@@ -52,35 +67,5 @@ def layout_of(partitioned: PartitionedGraph) -> Layout:
     """
     layout = _layouts.get(partitioned)
     if layout is None:
-        layout = _layouts[partitioned] = _build_layout(partitioned)
+        layout = _layouts[partitioned] = Layout(partitioned)
     return layout
-
-
-def _build_layout(partitioned: PartitionedGraph) -> Layout:
-    partitions = partitioned.partitions
-    values = [len(p.vertices) for p in partitions]
-    own = [
-        (element.weight, p.mirrors > 0, p.host_edges > 0, element.kind == "cpu")
-        for element, p in zip(partitioned.elements, partitions, strict=True)
-    ]
-    weights, mirrored, host_edges, cpus = zip(*chain(*partitioned.world.allgather(own)), strict=True)
-    return Layout(
-        element=PartitionedArray(partitioned.elements),
-        out=adjacency([p.out for p in partitions]),
-        in_=adjacency([p.in_ for p in partitions]),
-        out_weights=PartitionedArray([None if p.out is None else p.out.weights for p in partitions]),
-        in_weights=PartitionedArray([None if p.in_ is None else p.in_.weights for p in partitions]),
-        out_rows=PartitionedArray([0 if p.out is None else p.out.rows for p in partitions]),
-        in_rows=PartitionedArray([0 if p.in_ is None else p.in_.rows for p in partitions]),
-        out_edges=PartitionedArray([0 if p.out is None else p.out.count for p in partitions]),
-        owned=PartitionedArray([p.owned for p in partitions]),
-        connected=PartitionedArray([p.connected for p in partitions]),
-        vertices=PartitionedArray([p.vertices for p in partitions]),
-        out_degree=PartitionedArray([p.out_degree for p in partitions]),
-        values=values,
-        words=[(count + 63) // 64 for count in values],
-        weights=list(weights),
-        has_mirrors=any(mirrored),
-        reads_host_edges=any(host_edges),
-        only_cpus=all(cpus),
-    )

@@ -23,22 +23,10 @@ MAX_PENDING = 64
 
 
 class Recorder:
-    """Records the supersteps of a run.
+    """Records the supersteps of a run of an algorithm on elements with these names.
 
-    Parameters
-    ----------
-    algorithm : str
-        The algorithm's name, for progress.
-    names : sequence of str
-        The name of each element.
-    progress : callable or None
-        Called with a `Progress` as each superstep begins. Without it, a notebook shows a progress bar.
-    ends : int
-        How often a superstep's number of edges counts each edge: 2 if from both ends.
-
-    Attributes
-    ----------
-    timeline : Timeline
+    `progress` is called with a `Progress` as each superstep begins. Without it, a notebook shows a progress
+    bar. `ends` is how often a superstep's number of edges counts each edge: 2 if from both ends.
     """
 
     def __init__(
@@ -97,20 +85,9 @@ class Recorder:
         self._edges += edges
 
     def count_active(self, results: Sequence[Any], *, now: bool, next_superstep: bool) -> None:
-        """Record the first values of each element's result as its numbers of active vertices.
+        """Record the first value of each result as the active vertices of this superstep, or of the next.
 
-        Parameters
-        ----------
-        results : sequence
-        now : bool
-            Whether the first value counts vertices of this superstep.
-        next_superstep : bool
-            Whether the first value, or the second after one for this superstep, counts vertices of the next.
-
-        Raises
-        ------
-        ArgumentError
-            If a kernel returned too few values.
+        With both, the second value is that of the next. Raise ArgumentError if a kernel returned too few.
         """
         if now:
             for span, count in zip(self._spans, _counts(results, 0), strict=False):
@@ -133,15 +110,9 @@ class Recorder:
             self._add_slice(span, "send", since, until)
 
     def add(self, done: Sequence[StepsDone], *, in_turn: bool) -> None:
-        """Record the steps of all elements.
+        """Record the steps of all elements; `settle` adds their times and bytes to the timeline.
 
-        Their times and bytes are added to the timeline when all elements are done; see `settle`.
-
-        Parameters
-        ----------
-        done : sequence of StepsDone
-        in_turn : bool
-            Whether the elements ran one after another, so that none waited for another.
+        `in_turn` is whether the elements ran one after another, so that none waited for another.
         """
         self._pending.append((self._spans, done, in_turn))
         if len(self._pending) >= MAX_PENDING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from evener.elements.peers import copy_between
+from evener.elements.protocols import copy_between
 from evener.engine.array import PartitionedArray
-from evener.engine.layout import layout_of
+from evener.engine.layout import Layout, layout_of
 from evener.errors import ArgumentError
 from evener.kernels.vertex import NO_VERTEX
 from evener.system.memory import require_for_run, translate_errors
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Workspace"]
 
 
-class Workspace:
+class Workspace(Layout):
     """The partitions of a graph as an algorithm sees them, and the arrays that it allocates.
 
     Parameters
@@ -67,29 +67,11 @@ class Workspace:
     """
 
     def __init__(self, partitioned: PartitionedGraph) -> None:
+        vars(self).update(vars(layout_of(partitioned)))  # the attributes that `Layout` sets
+        self.partitioned = partitioned
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
-        layout = layout_of(partitioned)
-        self.element = layout.element
-        self.out = layout.out
-        self.in_ = layout.in_
-        self.out_weights = layout.out_weights
-        self.in_weights = layout.in_weights
-        self.out_rows = layout.out_rows
-        self.in_rows = layout.in_rows
-        self.out_edges = layout.out_edges
-        self.owned = layout.owned
-        self.connected = layout.connected
-        self.vertices = layout.vertices
-        self.out_degree = layout.out_degree
-        self._values = layout.values
-        self._words = layout.words
-        self.partitioned = partitioned
         self._world = partitioned.world
-        self._weights = layout.weights
-        self.has_mirrors = layout.has_mirrors
-        self.reads_host_edges = layout.reads_host_edges
-        self.only_cpus = layout.only_cpus
 
     # ---- the machine ----------------------------------------------------------------------------
 

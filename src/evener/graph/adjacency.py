@@ -1,22 +1,27 @@
-"""The rows of a graph in one or both directions, and the ids of its vertices."""
+"""The rows of a graph in one or both directions, the ids of its vertices, and its checksums."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 
+from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph import csr
-from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only
+from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only, string_array
 from evener.graph.checks import check_bool
+from evener.kernels.cpu.checksum import edge_checksums
+from evener.system.fingerprint import Words
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Adjacency"]
+__all__ = ["Adjacency", "as_ids"]
 
 
 class Adjacency:
@@ -112,6 +117,69 @@ class Adjacency:
         """The caller's id of each vertex, shape (n,); integers and strings are ascending."""
         return self._ids if self._ids is not None else read_only(np.arange(self.n, dtype=np.int64))
 
+    @property
+    def has_custom_ids(self) -> bool:
+        """True if the graph stores ids of its own; False if the ids are ``0..n-1``."""
+        return self._ids is not None
+
+    @property
+    def has_integer_ids(self) -> bool:
+        """True if the ids are integers."""
+        return self._ids is None or self._ids.dtype.kind not in "UO"
+
+    @property
+    def has_string_ids(self) -> bool:
+        """True if the ids are strings."""
+        return not self.has_integer_ids and not self.has_object_ids
+
+    @cached_property
+    def has_object_ids(self) -> bool:
+        """True if the ids are any hashable objects, such as the nodes of a NetworkX graph, in any order."""
+        ids = self._ids
+        return ids is not None and ids.dtype.kind == "O" and not all(isinstance(name, str) for name in ids)
+
+    @cached_property
+    def _number_of_object(self) -> dict[Any, int]:
+        """The number of each vertex by its id, if the ids are any objects."""
+        return {vertex: number for number, vertex in enumerate(self.ids)}
+
+    def numbers_of(self, ids: Iterable[Any] | ArrayLike) -> NDArray[np.int64]:
+        """Return the vertex numbers ``0..n-1`` of ids, which have the type of the graph's ids.
+
+        An unknown id, or an id of another type, raises `UnknownVertexError`. The message names the id.
+        """
+        if self.has_object_ids:
+            return self._numbers_of_objects(ids)
+        array = as_ids(self, ids)
+        if len(array) == 0:
+            return np.empty(0, dtype=np.int64)
+        given = array.astype(np.int64) if array.dtype.kind == "u" else array
+        if not self.has_custom_ids:
+            found, numbers = (given >= 0) & (given < self.n), given
+        elif self.n == 0:
+            found, numbers = np.zeros(given.shape, bool), given
+        else:
+            numbers = np.minimum(np.searchsorted(self.ids, given), self.n - 1)
+            found = self.ids[numbers] == given
+        if array.dtype.kind == "u":
+            found &= given >= 0  # the cast made values of 2^63 or more negative
+        if not found.all():
+            raise _unknown(self, array[~found][0])
+        return np.asarray(numbers, dtype=np.int64)
+
+    def ids_of(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return the ids of vertices, given their numbers."""
+        return np.asarray(self.ids[numbers])
+
+    def _numbers_of_objects(self, given: Any) -> NDArray[np.int64]:
+        numbers = []
+        for vertex in given:
+            try:
+                numbers.append(self._number_of_object[vertex])
+            except (KeyError, TypeError):  # unknown, or a tuple of lists
+                raise _unknown(self, repr(vertex)) from None
+        return np.array(numbers, np.int64)
+
     def out_degree(self) -> NDArray[np.uint64]:
         """Return the number of out-edges of each vertex, uint64, shape (n,)."""
         if "out" in self.stored_directions:
@@ -140,6 +208,39 @@ class Adjacency:
         rows = csr.transpose(self.offsets, self.targets, self.weights)
         return type(self)(*rows[:2], weights=rows.weights, ids=self._ids, directed=True, validate=False)
 
+    def agreed(self) -> dict[str, Any]:
+        """Return the facts by name that are equal on all ranks with the same graph."""
+        weight = None if self.weight_dtype is None else str(self.weight_dtype)
+        edges, weights = self._checksums
+        return {
+            "direction": Words("directed" if self.directed else "undirected"),
+            "number of vertices": self.n,
+            "number of edges": self.m,
+            "type of weights": weight,
+            "edges": Words(f"checksum {edges:016x}"),
+            "weights": Words(f"checksum {weights:016x}"),
+            "ids": _exact(self.ids) if self.has_custom_ids else None,
+        }
+
+    @cached_property
+    def _checksums(self) -> tuple[int, int]:
+        """The checksums of the edges and of the weights. They do not depend on the stored direction."""
+        turned = "out" not in self.stored_directions
+        rows = self.reverse if turned else self
+        if self.m == 0:
+            return 0, 0
+        parts = 4 * numba.get_num_threads()
+        sums = np.zeros((2, parts), np.uint64)
+        weights, bits = rows.weights, rows.targets
+        if weights is not None:
+            bits = weights.view(f"u{weights.itemsize}")
+        edge_checksums(
+            read_only(rows.offsets), read_only(rows.targets), read_only(bits), turned, weights is not None,
+            *sums, parts,
+        )  # fmt: skip
+        edges, of_weights = sums.sum(axis=1).tolist()
+        return edges, of_weights
+
     @property
     def summary(self) -> str:
         """The direction, the numbers of vertices and stored edges, and the type of the weights, in words.
@@ -154,3 +255,51 @@ class Adjacency:
 
     def __repr__(self) -> str:
         return f"<Graph: {self.summary}>"
+
+
+def as_ids(graph: Adjacency, given: Iterable[Any] | ArrayLike) -> NDArray[Any]:
+    """Return ids as an array of the id type of the graph, integers or strings."""
+    elements: Any = given
+    if hasattr(given, "__array__"):
+        array = np.atleast_1d(np.asarray(given))
+        if array.ndim > 1:
+            msg = f"expected a list of vertex ids, found an array of shape {array.shape}; use its ravel()"
+            raise ArgumentError(msg)
+        if array.dtype.kind != "O":
+            if len(array) and array.dtype.kind not in ("UST" if graph.has_string_ids else "iu"):
+                raise _wrong_type(graph, array.flat[0].item())
+            return array
+        elements = array.ravel().tolist()
+    elif isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        elements = [given]
+    elements = list(elements)
+    # NumPy converts numbers, NaN included, to strings in a list that holds a string.
+    kinds = str if graph.has_string_ids else (int, np.integer)
+    if not all(issubclass(kind, kinds) and kind is not bool for kind in set(map(type, elements))):
+        other = next(e for e in elements if not isinstance(e, kinds) or isinstance(e, bool))
+        raise _wrong_type(graph, other)
+    if graph.has_string_ids:
+        return string_array(elements)
+    try:
+        return np.array(elements, dtype=np.int64)
+    except OverflowError:
+        raise _unknown(graph, next(e for e in elements if not -(1 << 63) <= int(e) < 1 << 63)) from None
+
+
+def _wrong_type(graph: Adjacency, other: Any) -> UnknownVertexError:
+    kind = "strings" if graph.has_string_ids else "integers"
+    return UnknownVertexError(f"ids: expected {kind}, as in the graph, found {other!r}")
+
+
+def _unknown(graph: Adjacency, missing: Any) -> UnknownVertexError:
+    verb = "are" if graph.has_object_ids else "run from"
+    span = f"its ids {verb} {graph.ids[0]!s} to {graph.ids[-1]!s}" if graph.n else "it has no vertices"
+    return UnknownVertexError(f"vertex {missing} is not in the graph ({graph.n} vertices; {span})")
+
+
+def _exact(ids: NDArray[Any]) -> NDArray[Any]:
+    """Return ids without unused characters, whose number may differ between equal graphs."""
+    if ids.dtype.kind != "U":
+        return ids
+    longest = int(np.char.str_len(ids).max(initial=1))
+    return ids.astype(f"U{max(longest, 1)}", copy=False)

@@ -308,12 +308,10 @@ def _check_choice(name: str, value: str) -> str:
 @memory.translate_errors("counting the edges of a graph")
 def in_degree(targets: NDArray[np.uint32], n: int) -> NDArray[np.uint64]:
     """Return the number of in-edges of each of `n` vertices, shape (n,)."""
-    import numba
-
     from evener.kernels.cpu import check as kernels
 
     degree = np.zeros(n, np.uint64)
-    kernels.in_degree(read_only(targets), degree, 4 * numba.get_num_threads())
+    kernels.in_degree(read_only(targets), degree)
     return degree
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.checks import check_bool, type_name
-from evener.graph.checksums import GraphChecksums
 from evener.graph.views import GraphViews
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph"]
 
 
-class Graph(GraphViews, GraphChecksums):
+class Graph(GraphViews):
     """An immutable graph in compressed sparse rows, with ascending targets in each row.
 
     Vertices have the numbers ``0..n-1``, and `ids` holds the caller's id of each vertex. An undirected graph

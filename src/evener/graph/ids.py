@@ -72,7 +72,8 @@ class EdgeArrays:
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
         """Write the vertex numbers of edges ``start:stop``."""
-        self._kernel(self.src[start:stop], self.dst[start:stop], *self._lookup, src, dst, self._parts)
+        for ids, numbers in ((self.src, src), (self.dst, dst)):
+            self._kernel(ids[start:stop], *self._lookup, numbers, self._parts)
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
         """Write the weights of edges ``start:stop``."""
@@ -292,7 +293,7 @@ def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct values, sorted; faster than the hashing of `numpy.unique`."""
     values = np.sort(values)
-    distinct: NDArray[Any] = values[np.concatenate([[True], values[1:] != values[:-1]])]
+    distinct: NDArray[Any] = values[np.concatenate([[True], values[1:] != values[:-1]])[: len(values)]]
     return distinct
 
 

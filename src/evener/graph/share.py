@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from evener.graph.csr import CSR, EdgeSource
-    from evener.graph.generators.recipes import Recipe
+    from evener.graph.generators.models import Recipe
 
 __all__ = ["EdgeIds", "EdgeRange", "EdgeShare", "StoredRows", "share_of_recipe"]
 

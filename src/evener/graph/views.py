@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.graph import csr
-from evener.graph.lookup import GraphIds
+from evener.graph.adjacency import Adjacency
 from evener.system.html import escape
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class EdgeList(NamedTuple):
     weight: NDArray[Any] | None
 
 
-class GraphViews(GraphIds):
+class GraphViews(Adjacency):
     """The methods of a `Graph` that show its edges by id. They read the out-edges."""
 
     def neighbors(self, vertex: Any) -> NDArray[Any]:
@@ -197,7 +197,7 @@ class GraphViews(GraphIds):
         )
 
 
-def id_column(graph: GraphIds, ids: NDArray[Any]) -> pa.Array:
+def id_column(graph: Adjacency, ids: NDArray[Any]) -> pa.Array:
     """Return ids as an Arrow array, with a null for -1 or None; other objects as text."""
     import pyarrow as pa
 
@@ -209,11 +209,11 @@ def id_column(graph: GraphIds, ids: NDArray[Any]) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _row(graph: GraphIds, number: int) -> NDArray[np.uint32]:
+def _row(graph: Adjacency, number: int) -> NDArray[np.uint32]:
     return graph.targets[int(graph.offsets[number]) : int(graph.offsets[number + 1])]
 
 
-def _numbered_edges(graph: GraphIds) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+def _numbered_edges(graph: Adjacency) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
     """Return the numbers of tails and heads, and the weights; an undirected edge once."""
     tails = np.repeat(np.arange(graph.n, dtype=np.uint32), np.diff(graph.offsets).astype(np.int64))
     if graph.directed:
@@ -222,7 +222,7 @@ def _numbered_edges(graph: GraphIds) -> tuple[NDArray[Any], NDArray[Any], NDArra
     return tails[once], graph.targets[once], None if graph.weights is None else graph.weights[once]
 
 
-def _id_range(graph: GraphIds) -> str:
+def _id_range(graph: Adjacency) -> str:
     if graph.n == 0:
         return "none"
     first, last = graph.ids[[0, -1]].tolist()

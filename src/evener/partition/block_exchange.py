@@ -1,4 +1,7 @@
-"""Block exchange: values of vertices, between the ranks that use them and the ranks of their blocks."""
+"""Block exchange: values of vertices, between the ranks that use them and the ranks of their blocks.
+
+A block is the consecutive vertices whose values a rank holds.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,25 @@ if TYPE_CHECKING:
 
     from evener.system.world import World
 
-__all__ = ["BlockExchange", "combine_in_rounds", "fetch_in_rounds"]
+__all__ = ["BlockExchange", "block_bounds", "combine_in_rounds", "fetch_in_rounds"]
 
 # Vertices that all ranks together ask one rank for, in one round.
 _PER_ROUND = 1 << 20
 
 
+def block_bounds(n: int, size: int) -> NDArray[np.int64]:
+    """Return the bounds of the vertices of each rank, shape (size + 1,).
+
+    Rank ``r`` has the vertices ``bounds[r]:bounds[r + 1]``. Blocks differ by at most one vertex.
+    """
+    return np.array([n * rank // size for rank in range(size + 1)], dtype=np.int64)
+
+
 class BlockExchange:
     """Carries values between this rank, which lists some vertices, and the ranks of their blocks.
 
-    The constructor and all methods are collective operations; all ranks must call them.
-
-    Parameters
-    ----------
-    world : World
-    bounds : ndarray of int64, shape (ranks + 1,)
-        The first vertex of each rank's block.
-    numbers : ndarray of unsigned integers
-        Global numbers of vertices, in any order. Ranks may list different vertices.
+    The constructor and all methods are collective operations; all ranks must call them. `bounds` are those of
+    the blocks, and `numbers` the global numbers of the listed vertices, in any order.
     """
 
     def __init__(self, world: World, bounds: NDArray[np.int64], numbers: NDArray[Any]) -> None:

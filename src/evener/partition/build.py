@@ -10,22 +10,21 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
+from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.mirrors import build_own_partitions
 from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import send_rows
-from evener.partition.distributed.read import READ_OPTIONS, read_graph
+from evener.partition.estimate import with_placement_hint
+from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
-from evener.partition.hint import with_placement_hint
-from evener.partition.host_bytes import bytes_needed, edge_bytes, share_on_host
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
-from evener.partition.processors import all_elements, most_edges
-from evener.partition.shared_gpus import note_shared_gpus
+from evener.partition.processors import all_elements, note_shared_gpus
 from evener.partition.transfer import check_row_lengths, transfer_partitions
 from evener.system.agreement import collective, on_all_ranks
 from evener.system.memory import require, return_freed, translate_errors
@@ -191,7 +190,7 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
             )
             placed = _build_own(graph, directions, elements, numbers, ranks)
         else:
-            placed = *_build(graph, directions, elements, owners_of, world, ranks), None
+            placed = _build(graph, directions, elements, owners_of, world, ranks)
         partitions, routes, numbering, strength = placed
     return PartitionedGraph(
         graph,
@@ -244,8 +243,8 @@ def _build(
     owners_of: Callable[[Vertices], NDArray[Any]],
     world: World,
     ranks: Sequence[int],
-) -> tuple[list[Partition], list[Route], Numbering]:
-    """Return the partitions and routes of this rank, and the numbering."""
+) -> _Placed:
+    """Return the partitions and routes of this rank, and the numbering, of a graph that each rank has."""
     order = None
     if world.size == 1 and all(element.kind == "cuda" for element in elements):
         gpu = cast("CudaElement", elements[0])
@@ -254,53 +253,13 @@ def _build(
         elif whole := build_whole(graph, directions, gpu, gpu.room()):
             built, numbering = whole
             check_row_lengths(built.longest, gpu)
-            return [built.partition], [], numbering
+            return [built.partition], [], numbering, None
     by_degree, degree, out_degree = order or descending_degree_on_host(graph)
     stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
     owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
     del degree
     numbering = number_vertices(by_degree, owner, len(ranks))
     del by_degree
-    partitions, routes = build_partitions(
-        graph, directions, elements, numbering, out_degree, world=world, ranks=ranks
-    )
-    return partitions, routes, numbering
-
-
-def _build_own(
-    graph: DistributedGraph,
-    directions: str,
-    elements: list[Element],
-    numbers: DistributedNumbers,
-    ranks: Sequence[int],
-) -> _Placed:
-    """Return the partitions and routes of this rank, the numbering, and the sums of weights, if known."""
-    first = ranks.index(graph.world.rank)
-    return_freed()
-    owned = send_rows(graph, numbers, ranks)
-    return_freed()
-    built, numbering = build_own_partitions(graph, numbers, owned, ranks)
-    return_freed()
-    strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
-    del owned
-    both = directions == "both"
-    partitions, routes = transfer_partitions(
-        elements, numbering, built.pop, {}, prefixes=both, world=graph.world, ranks=ranks
-    )
-    return partitions, routes, numbering, strength
-
-
-def build_partitions(
-    graph: Graph,
-    directions: str,
-    elements: list[Element],
-    numbering: Numbering,
-    out_degree: NDArray[np.uint32],
-    *,
-    world: World,
-    ranks: Sequence[int],
-) -> tuple[list[Partition], list[Route]]:
-    """Return the partition of each element, in the memory of the element, and its routes."""
 
     def build(p: int) -> Partition:
         return build_partition(
@@ -310,6 +269,30 @@ def build_partitions(
     # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
     on_gpus = build_parts(numbering, graph, out_degree, directions, elements) if world.size == 1 else {}
     prefixes = directions == "both"
-    return transfer_partitions(
+    transferred = transfer_partitions(
         elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks
     )
+    return *transferred, numbering, None
+
+
+def _build_own(
+    graph: DistributedGraph,
+    directions: str,
+    elements: list[Element],
+    numbers: DistributedNumbers,
+    ranks: Sequence[int],
+) -> _Placed:
+    """Return the same as `_build` for a graph in parts, and the sums of weights, if known."""
+    first = ranks.index(graph.world.rank)
+    return_freed()
+    owned = send_rows(graph, numbers, ranks)
+    return_freed()
+    built, numbering = build_own_partitions(graph, numbers, owned, ranks)
+    return_freed()
+    strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
+    del owned
+    prefixes = directions == "both"
+    transferred = transfer_partitions(
+        elements, numbering, built.pop, {}, prefixes=prefixes, world=graph.world, ranks=ranks
+    )
+    return *transferred, numbering, strength

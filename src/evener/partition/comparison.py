@@ -12,6 +12,7 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu.comparison import count_parts
 from evener.partition.sizes import PartitionSizes
 from evener.partition.statistics import imbalance
+from evener.partition.streams import neighbour_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,14 +24,7 @@ __all__ = ["PartCounts", "count_partitions"]
 
 @dataclass(frozen=True, slots=True)
 class PartCounts:
-    """The sizes of the partitions of some owners.
-
-    Attributes
-    ----------
-    sizes : tuple of PartitionSizes
-    boundary_edges : int
-        Stored edges of all partitions that lead to mirrors.
-    """
+    """The sizes of the partitions of some owners; `boundary_edges` are all stored edges to mirrors."""
 
     sizes: tuple[PartitionSizes, ...]
     boundary_edges: int
@@ -64,28 +58,15 @@ class PartCounts:
 def count_partitions(
     graph: Graph, directions: str, owner: NDArray[Any], degree: NDArray[Any], elements: int
 ) -> PartCounts:
-    """Count the sizes of the partitions.
+    """Count the sizes of partitions that store edges in `directions`, given the owner of each vertex.
 
     Mirrors that `partition` adds to fill nearly full runs are not counted.
-
-    Parameters
-    ----------
-    graph : Graph
-    directions : {"both", "out", "in"}
-        The edges that partitions store.
-    owner : ndarray, shape (n,)
-    degree : ndarray, shape (n,)
-        Edges of each vertex.
-    elements : int
     """
     # An out-edge is stored with its tail, so the rows of its heads list the owners that store it.
-    followed = {"out": ("in",), "in": ("out",), "both": ("out", "in")}[directions]
-    rows = [graph if one == "out" else graph.reverse for one in followed] if graph.directed else [graph]
-    arrays = [read_only(array) for one in rows for array in (one.offsets, one.targets)]
-    arrays += [read_only(np.empty(0, array.dtype)) for array in arrays[: 4 - len(arrays)]]
+    rows = neighbour_rows(graph, {"out": "in", "in": "out"}.get(directions, directions))
     threads = numba.get_num_threads()
     counts = np.zeros((threads, 4, elements), np.uint64)
-    count_parts(*arrays, read_only(owner), np.zeros((threads, elements), np.uint64), counts)
+    count_parts(*rows, read_only(owner), np.zeros((threads, elements), np.uint64), counts)
     edges, boundary, mirrors, remote = counts.sum(axis=0).astype(int)
     owned = np.bincount(owner, minlength=elements)
     connected = np.bincount(owner[np.asarray(degree) > 0], minlength=elements)

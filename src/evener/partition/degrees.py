@@ -21,7 +21,6 @@ __all__ = [
     "MAX_OUT_DEGREE",
     "by_descending_degree",
     "descending_degree_on_host",
-    "order_by_degree",
     "places_in",
     "replace_by_places",
     "stored_degree",
@@ -53,20 +52,9 @@ def descending_degree_on_host(
 
 
 def stored_degree(degree: NDArray[Any], out_degree: NDArray[Any], directions: str) -> NDArray[Any]:
-    """Return how many edges partitions store with each vertex of a directed graph.
+    """Return how many edges partitions store with each vertex of a directed graph, in the type of `degree`.
 
-    Parameters
-    ----------
-    degree : ndarray, shape (n,)
-        In-edges and out-edges of each vertex.
-    out_degree : ndarray, shape (n,)
-    directions : {"both", "out", "in"}
-        The edges that partitions store.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        `degree` itself if both directions are stored, else of the type of `degree`.
+    `degree` counts in-edges and out-edges; it is returned itself if both directions are stored.
     """
     if directions == "both":
         return degree
@@ -82,12 +70,7 @@ def vertices_as_stored(
 ) -> Vertices:
     """Return the vertices as a policy sees them, ordered by the edges that partitions store.
 
-    Parameters
-    ----------
-    graph : Graph
-    by_degree, degree, out_degree : ndarray, shape (n,)
-        The result of `descending_degree_on_host`.
-    directions : {"both", "out", "in"}
+    The arrays are those of `descending_degree_on_host`.
     """
     if not graph.directed or directions == "both":
         return Vertices(by_degree, degree, degree, graph)
@@ -96,22 +79,13 @@ def vertices_as_stored(
 
 
 def by_descending_degree(degree: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.uint32]:
-    """Return the vertices in descending degree, and in ascending number among equal degrees."""
+    """Return the positions of degrees in descending order; equal degrees keep their order."""
     degree = degree.astype(np.uint64, copy=False)
     by_degree = np.empty(len(degree), dtype=np.uint32)
     degrees = int(degree.max(initial=0)) + 2
     require(8 * degrees, "sorting vertices by their degrees")
     kernels.order_by_degree(degree, np.zeros(degrees, dtype=np.uint64), by_degree)
     return by_degree
-
-
-def order_by_degree(degrees: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Return positions by descending degree; equal degrees keep their order. `degrees` is overwritten."""
-    np.invert(degrees, out=degrees)
-    degrees <<= np.uint64(32)
-    degrees |= np.arange(len(degrees), dtype=np.uint32)
-    degrees.sort()  # in place: an argsort needs twice the memory
-    return degrees.astype(np.uint32)
 
 
 def places_in(order: NDArray[np.uint32]) -> NDArray[np.uint32]:

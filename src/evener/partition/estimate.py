@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.elements import parse_elements
+from evener.errors import DeviceOutOfMemory
 from evener.partition.footprint import (
     MIN_PREFIXED_ROW,
     PREFIX_BYTES,
@@ -16,34 +19,32 @@ from evener.partition.footprint import (
 )
 from evener.partition.neighbour_sample import NeighbourSample
 from evener.partition.owners import edge_shares
+from evener.partition.policy import PLANNED
 from evener.partition.sizes import Degrees, ElementShare, Groups, owned_by_degree, partition_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from evener.elements import Element
     from evener.graph.graph import Graph
 
-__all__ = ["GraphSizes", "estimate_shares"]
+__all__ = ["GraphSizes", "estimate_shares", "with_placement_hint"]
+
+# Share of a GPU's room that a suggested placement fills; sizes are estimates.
+_USABLE = 0.75
+# Values of alpha to try, in hundredths.
+_HUNDREDTHS = range(1, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphSizes:
     """The sizes of a graph, from which the sizes of its partitions are estimated.
 
-    Attributes
-    ----------
-    degrees : Degrees
-        Over the stored edges.
-    directions : int
-        Stored adjacencies: 2 for both directions of a directed graph.
-    edge_bytes : int
-        Bytes of a target and its weight.
-    prefixes : bool
-        Whether a GPU keeps the first edges of long rows that stay in host memory.
-    neighbours : NeighbourSample or None
+    `degrees` are over the stored edges. `directions` counts the stored adjacencies, and `edge_bytes` the
+    bytes of a target and its weight. With `prefixes`, a GPU keeps the first edges of long rows that stay in
+    host memory.
     """
 
     degrees: Degrees
@@ -73,15 +74,7 @@ class GraphSizes:
     def of_one_part(cls, n: int, edges: int, *, directions: int, edge_bytes: int) -> GraphSizes:
         """Return the sizes of a graph on one element, where the degrees of the vertices are not needed.
 
-        Parameters
-        ----------
-        n : int
-        edges : int
-            Stored edges in all directions.
-        directions : int
-            The directions in which edges are stored: 1 or 2.
-        edge_bytes : int
-            Bytes of a stored edge.
+        `edges` counts the stored edges in all directions.
         """
         mean, counts = np.array([edges / max(n, 1)]), np.array([n], np.int64)
         return cls(Degrees(mean, counts, Groups.of_equal(mean), edges), directions, edge_bytes)
@@ -90,32 +83,17 @@ class GraphSizes:
         """Return the share of each partition's vertices with a mirror in each other partition, if known."""
         return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
 
-    def rows(self, owned: NDArray[np.float64]) -> _RowCounts:
-        """Return the rows of one direction for a partition with these vertices of each degree."""
+    def prefixes_of(self, owned: NDArray[np.float64]) -> Callable[[int], int]:
+        """Return how many rows of a number of edges get a prefix, as a function of this number.
+
+        `owned` has the vertices of each degree in the partition. Without `prefixes`, no row gets one.
+        """
         each = self.degrees.degree
         there = owned * each > 0
-        return _RowCounts(
-            np.append(0, np.cumsum(owned[there])),
-            np.append(0, np.cumsum((owned * each)[there])),
-            float(owned[there & (each >= MIN_PREFIXED_ROW * self.directions)].sum()),
-        )
-
-
-class _RowCounts(NamedTuple):
-    """Rows and edges of all directions before each degree, from the highest degree on."""
-
-    rows: NDArray[np.float64]
-    edges: NDArray[np.float64]
-    long: float
-
-    def prefixes_of(self, edges: int) -> int:
-        """Return how many of the rows of the first `edges` edges are long enough for a prefix."""
-        return min(round(float(np.interp(edges, self.edges, self.rows))), int(self.long))
-
-
-def _no_prefixes(_: int) -> int:
-    """Return 0, for a placement on which no algorithm searches rows."""
-    return 0
+        # Rows and edges of all directions before each degree, from the highest degree on.
+        rows, edges = (np.append(0, np.cumsum(counts[there])) for counts in (owned, owned * each))
+        long = int(owned[there & (each >= MIN_PREFIXED_ROW * self.directions)].sum()) if self.prefixes else 0
+        return lambda on_host: min(round(float(np.interp(on_host, edges, rows))), long)
 
 
 def estimate_shares(
@@ -128,20 +106,8 @@ def estimate_shares(
 ) -> tuple[list[ElementShare], list[int]]:
     """Return the share of each element, and the bytes of each share.
 
-    Parameters
-    ----------
-    sizes : GraphSizes
-    elements : sequence of Element
-    policy : str
-    alpha : float or None
-        Share of the edges on the CPU side, as in `partition`.
-    usable : float, default 1
-        Share of a GPU's room that may be filled.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If a share does not fit its GPU.
+    `alpha` is as in `partition`, and `usable` the share of a GPU's room that may be filled. Raises
+    DeviceOutOfMemory if a share does not fit its GPU.
     """
     on_cpu = [e.kind == "cpu" for e in elements]
     of_edges = edge_shares([e.weight for e in elements], alpha, on_cpu=on_cpu, policy=policy)
@@ -161,8 +127,8 @@ def estimate_shares(
             if needed > room:
                 raise too_large(element.name, part.vertices, part.mirrors, needed, room)
             if needed + part.edges * sizes.edge_bytes > room:
-                prefixes_of = sizes.rows(own).prefixes_of if sizes.prefixes else _no_prefixes
-                host, prefixes = count_host_edges(part.edges, sizes.edge_bytes, room - needed, prefixes_of)
+                room_for_edges, prefixes_of = room - needed, sizes.prefixes_of(own)
+                host, prefixes = count_host_edges(part.edges, sizes.edge_bytes, room_for_edges, prefixes_of)
                 share = replace(share, host_edges=host)
                 needed += prefixes * PREFIX_BYTES
         nbytes.append(needed + (part.edges - share.host_edges) * sizes.edge_bytes)
@@ -170,3 +136,38 @@ def estimate_shares(
             free[element.memory] = room - nbytes[-1]
         shares.append(share)
     return shares, nbytes
+
+
+@contextmanager
+def with_placement_hint(graph: Graph, elements: Sequence[Element], *, directions: str) -> Iterator[None]:
+    """Add arguments that fit to the message of a `DeviceOutOfMemory` that the block raises."""
+    try:
+        yield
+    except DeviceOutOfMemory as error:
+        msg = f"{error}; it fits with {_fitting_arguments(graph, elements, directions)}"
+        raise DeviceOutOfMemory(msg, needed=error.needed, available=error.available) from error
+
+
+def _fitting_arguments(graph: Graph, elements: Sequence[Element], directions: str) -> str:
+    """Return the arguments of the placement with the fewest edges on the CPU side."""
+    on_gpu = [element for element in elements if element.kind != "cpu"]
+    found = _fitting(GraphSizes.of(graph, directions), [*parse_elements("cpu"), *on_gpu])
+    if found is None:
+        return 'on="cpu"'
+    policy, alpha = found
+    names = ",".join(["cpu", *(element.name.partition("#")[0] for element in on_gpu)])
+    return f'on="{names}", policy="{policy}", alpha={alpha}'
+
+
+def _fitting(sizes: GraphSizes, elements: Sequence[Element]) -> tuple[str, float] | None:
+    """Return the policy and the smallest alpha with which a graph fits, or None."""
+    for hundredths in _HUNDREDTHS:
+        for policy in PLANNED:
+            alpha = hundredths / 100
+            try:
+                shares, _ = estimate_shares(sizes, elements, policy, alpha, usable=_USABLE)
+            except DeviceOutOfMemory:
+                continue
+            if all(share.sizes.edges for share in shares):
+                return policy, alpha
+    return None

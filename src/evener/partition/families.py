@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evener.partition.orders import ascending, assign_in_order, descending, owner_array, shuffled
+from evener.partition.orders import ASCENDING, DESCENDING, SHUFFLED, assign_in_order, owner_array
 from evener.partition.partition import number_vertices
 from evener.partition.policy import Policy, Processors, Vertices
 
@@ -33,45 +33,34 @@ if TYPE_CHECKING:
     # The key of each element; elements of equal keys are one part of the phase.
     Step = tuple[str, NDArray[np.int64]]
 
-__all__ = ["distributed_parallel", "fill_in_order", "parallel_distributed"]
+__all__ = ["fill_in_order", "in_phases"]
 
-_ORDERS = {"H": descending, "L": ascending, "R": shuffled}
-
-
-def distributed_parallel(distributed: Literal["O", "R"], parallel: Literal["H", "L"]) -> Policy:
-    """Return the policy of family DP with these phases."""
-
-    def owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:
-        numbers = np.arange(len(processors.shares))
-        gpus_last = np.where(processors.cpu_side, numbers, len(numbers) + numbers)
-        steps = [(distributed, processors.ranks), (parallel, gpus_last)]
-        return _divide(vertices, processors.shares, steps, seed)
-
-    return _policy(owners, distributed, parallel)
+_ORDERS = {"H": DESCENDING.vertices, "L": ASCENDING.vertices, "R": SHUFFLED.vertices}
 
 
-def parallel_distributed(parallel: Literal["H", "L"], distributed: Literal["O", "R"]) -> Policy:
-    """Return the policy of family PD with these phases."""
+def in_phases(
+    family: Literal["DP", "PD"], *, distributed: Literal["O", "R"], parallel: Literal["H", "L"]
+) -> Policy:
+    """Return the policy of a family with these phases. The planner has one rank, which `parallel` divides."""
 
     def owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:
         numbers = np.arange(len(processors.shares))
-        side = np.where(processors.cpu_side, 0, 1)
-        steps = [(parallel, side), (distributed, processors.ranks), (parallel, numbers)]
+        if family == "DP":
+            gpus_last = np.where(processors.cpu_side, numbers, len(numbers) + numbers)
+            steps = [(distributed, processors.ranks), (parallel, gpus_last)]
+        else:
+            side = np.where(processors.cpu_side, 0, 1)
+            steps = [(parallel, side), (distributed, processors.ranks), (parallel, numbers)]
         return _divide(vertices, processors.shares, steps, seed)
 
-    return _policy(owners, distributed, parallel)
+    needs: Literal["degrees", "positions"] = "degrees" if distributed == "O" else "positions"
+    return Policy(owners, needs, order=_ORDERS[parallel], degrees_only=True, profiled=True)
 
 
 def fill_in_order(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:
     """Return the owners of the phase O over all elements, with in-edges and out-edges as the degrees."""
     every = vertices._replace(degree=vertices.total_degree)
     return _divide(every, processors.shares, [("O", np.arange(len(processors.shares)))], seed)
-
-
-def _policy(owners: Any, distributed: str, parallel: str) -> Policy:
-    """Return a policy of two phases. The planner has one rank, where only the parallel phase divides."""
-    needs: Literal["degrees", "positions"] = "degrees" if distributed == "O" else "positions"
-    return Policy(owners, needs, order=_ORDERS[parallel], degrees_only=True, profiled=True)
 
 
 def _divide(
@@ -115,6 +104,6 @@ def _apply(
         order = base if members is None else members.owned_by(group)
         order = order if phase == "O" else _ORDERS[phase](order, seed)
         of_parts = np.array([shares[part].sum() for part in each])
-        numbers = range(int(first[group]), int(first[group + 1]))
-        assign_in_order(order, vertices.degree, of_parts, found, numbers=numbers, fill=phase == "O")
+        start = int(first[group])
+        assign_in_order(order, vertices.degree, of_parts, found, first=start, fill=phase == "O")
     return found

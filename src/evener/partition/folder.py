@@ -21,7 +21,7 @@ import numpy as np
 from evener.errors import ArgumentError, FileError, FormatError
 from evener.graph.arrays import read_only
 from evener.graph.checks import check_path, type_name
-from evener.graph.formats import container, validated
+from evener.graph.formats import array_folder, container
 from evener.graph.formats.array_folder import MANIFEST, FolderFormat, check_sums, open_folder, write_folder
 from evener.graph.formats.file import Source
 from evener.graph.graph import Graph
@@ -32,14 +32,7 @@ from evener.partition.folder_checks import (
     check_partitions,
     numbering_of,
 )
-from evener.partition.partition import (
-    Edges,
-    Partition,
-    PendingEdges,
-    neighbour_order,
-    partition_of,
-    work_blocks,
-)
+from evener.partition.partition import Edges, Partition, neighbour_order, partition_of, pending_edges
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.transfer import transfer_partitions
@@ -74,14 +67,14 @@ _NAME = re.compile(r"evener\.json|\d+\.(vertices|out_degree|(out|in)\.(offsets|t
 
 
 def is_partitioned(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a folder of a placed graph, perhaps a damaged one."""
+    """Return whether a path, even one that is too long, is a folder of a placed graph, perhaps damaged."""
     folder = Path(path)
     try:
         with (folder / MANIFEST).open("rb") as manifest:
             begin = manifest.read(_MANIFEST_BEGIN)
     except OSError:
         begin = b""
-    return _LAYOUT.kind.encode() in begin or (folder / "0.vertices.npy").is_file()
+    return _LAYOUT.kind.encode() in begin or os.path.isfile(folder / "0.vertices.npy")  # noqa: PTH113
 
 
 def write_partitioned(
@@ -146,7 +139,7 @@ def write_partitioned(
         if graph is None:
             container.write(pg.graph, temporary / _GRAPH, None)
         fingerprint = write_folder(temporary, _LAYOUT, facts, _arrays_of(pg))
-    validated.mark_validated(fingerprint)
+    array_folder.mark_validated(fingerprint)
 
 
 @translate_errors("reading a placed graph")
@@ -357,39 +350,17 @@ def _partition(p: int, stored: StoredPartition, graph: Graph, *, mapped: bool) -
         order = neighbour_order(stored.vertices, stored.owned, graph.out_degree())
         position = np.arange(len(stored.vertices), dtype=np.uint32)
         replace_by_places(position, order)
-    edges = {
-        direction: _edges(rows, stored, order, position, direction, mapped=mapped)
-        for direction, rows in stored.rows.items()
-    }
-    ends = (edges.get("out"), edges.get("in")) if graph.directed else (edges["out"], edges["out"])
-    return partition_of(p, stored.vertices, stored.mirror_bounds, stored.out_degree, *ends)
-
-
-def _edges(
-    rows: Graph,
-    stored: StoredPartition,
-    order: NDArray[np.uint32],
-    position: NDArray[np.uint32],
-    direction: str,
-    *,
-    mapped: bool,
-) -> Edges:
-    """Return the edges of a partition in one direction."""
-    blocks = work_blocks(rows.offsets)
-    targets, weights = rows.targets, rows.weights
-    if not mapped or (stored.ascending[direction] and len(order)):
-        own = np.arange(stored.owned, dtype=np.uint32)
-        pending = PendingEdges(rows, own, rows.offsets, blocks, position, len(position), order)
-        targets, weights = cast("Any", pending), None
-    last = rows.offsets[-1]
-    return Edges(
-        offsets=rows.offsets,
-        targets=targets,
-        weights=weights,
-        blocks=blocks,
-        rows=int(np.searchsorted(rows.offsets, last)),
-        boundary=stored.boundary[direction],
-    )
+    own = np.arange(stored.owned, dtype=np.uint32)
+    edges: dict[str, Edges] = {}
+    for direction, rows in stored.rows.items():
+        own_edges = pending_edges(
+            rows, own, rows.offsets, position, len(position), order, stored.boundary[direction]
+        )
+        if mapped and not (stored.ascending[direction] and len(order)):
+            own_edges = replace(own_edges, targets=rows.targets, weights=rows.weights)
+        edges[direction] = own_edges
+    arrays = stored.vertices, stored.mirror_bounds, stored.out_degree
+    return partition_of(p, *arrays, edges, directed=graph.directed)
 
 
 def _is_plain(folder: Path) -> bool:

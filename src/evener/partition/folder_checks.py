@@ -33,18 +33,11 @@ _SHIFT = np.uint64(32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredPartition:
-    """The arrays of a partition in a folder.
+    """The arrays of a partition in a folder, as in `Partition`.
 
-    Attributes
-    ----------
-    vertices, mirror_bounds, out_degree : ndarray
-        As in `Partition`.
-    rows : dict of str to Graph
-        The rows of owned vertices in local numbers, for each stored direction.
-    boundary : dict of str to int
-        Number of edges that lead to mirrors.
-    ascending : dict of str to bool
-        Whether rows ascend, as on a GPU, or begin with hubs: see `PendingEdges.order`.
+    `rows` has the rows of owned vertices in local numbers for each stored direction, and `boundary` the
+    number of edges that lead to mirrors. `ascending` says whether rows ascend, as on a GPU, or begin with
+    hubs: see `PendingEdges.order`.
     """
 
     vertices: NDArray[np.uint32]
@@ -90,13 +83,7 @@ def check_lengths(partitions: Sequence[StoredPartition], graph: Graph, path: Pat
 
 
 def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: Path) -> None:
-    """Check all values, after the lengths.
-
-    Raises
-    ------
-    FormatError
-        If a value breaks a rule. The message names the array and the rule.
-    """
+    """Check all values, after the lengths. A FormatError names the array and the rule."""
     owned = np.concatenate([p.vertices[: p.owned] for p in partitions])
     seen = np.zeros(graph.n, np.bool_)
     inside = bool((owned < graph.n).all())

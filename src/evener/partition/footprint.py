@@ -1,4 +1,4 @@
-"""Footprint: the bytes of a partition on a GPU, and the edges that fit there.
+"""Footprint: the bytes of a partition on a GPU, the edges that fit there, and the bytes on the host.
 
 A partition of low-degree vertices has many vertices, whose state leaves less room for edges (T13 §7). The
 footprint therefore matters as much as speed for the choice between the policies `high` and `low`.
@@ -6,6 +6,7 @@ footprint therefore matters as much as speed for the choice between the policies
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +16,12 @@ from evener.errors import DeviceOutOfMemory
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.graph.graph import Graph
     from evener.partition.partition import Partition
 
 __all__ = [
@@ -30,9 +32,13 @@ __all__ = [
     "STATE_BYTES",
     "Tiers",
     "bytes_excluding_edges",
+    "bytes_needed",
     "column_block_bytes",
     "count_host_edges",
+    "edge_bytes",
     "long_rows",
+    "most_edges",
+    "share_on_host",
     "tiers_of",
     "too_large",
     "whole_rows",
@@ -66,16 +72,8 @@ _PIECES_BYTES = 2 * 8 / 512
 def bytes_excluding_edges(owned: int, mirrors: int, elsewhere: int, edges: int, *, directions: int) -> int:
     """Return the bytes of a partition on a GPU without targets and weights, with the state of any algorithm.
 
-    Parameters
-    ----------
-    owned, mirrors : int
-        Owned vertices and mirrors of the partition.
-    elsewhere : int
-        Mirrors, on other elements, of the owned vertices.
-    edges : int
-        Stored edges in all directions.
-    directions : int
-        Number of stored adjacencies.
+    `elsewhere` is the number of mirrors, on other elements, of the owned vertices. `edges` counts all stored
+    edges, and `directions` the stored adjacencies.
     """
     arrays = (
         _NAME_BYTES * (owned + mirrors) + _DEGREE_BYTES * owned + directions * _OFFSET_BYTES * (owned + 1)
@@ -89,12 +87,7 @@ def bytes_excluding_edges(owned: int, mirrors: int, elsewhere: int, edges: int, 
 def window_bytes(mirrors: int, elsewhere: int) -> int:
     """Return the bytes that a GPU keeps for links to partitions on other ranks.
 
-    Parameters
-    ----------
-    mirrors : int
-        Mirrors here of vertices of other ranks.
-    elsewhere : int
-        Mirrors, on other ranks, of the owned vertices.
+    `mirrors` are mirrors here of vertices of other ranks, and `elsewhere` those on other ranks of owned ones.
     """
     return _WINDOW_BYTES * (mirrors + elsewhere)
 
@@ -113,13 +106,7 @@ def run_bytes(partition: Partition, elsewhere: int) -> int:
 def column_block_bytes(tiles: int, blocks: int, items: int, steps: int, sums: int) -> int:
     """Return the bytes of column blocks and of building them; see `evener.partition.column_blocks`.
 
-    Parameters
-    ----------
-    tiles, blocks, items : int
-    steps : int
-        Steps of all items, 32 words of 4 bytes each.
-    sums : int
-        Number of float32 sums.
+    `steps` counts those of all items, 32 words of 4 bytes each, and `sums` float32 sums.
     """
     # Per tile: first row, lanes, place and blocks. Per item: order of lanes, description, build buffers.
     return (16 + blocks // 8 + 4) * tiles + (256 + 52 + 40) * items + 128 * steps + 4 * sums
@@ -138,14 +125,9 @@ def too_large(element: str, owned: int, mirrors: int, needed: int, room: int) ->
 class Tiers(NamedTuple):
     """How a partition is divided between host memory and GPU memory.
 
-    Attributes
-    ----------
-    host_share : float
-        Share of the edges that stay in host memory: the rows of highest degree.
-    max_prefixes : int
-        Largest number of rows in host memory of which the GPU keeps a prefix. A prefix is a copy of the first
-        in-edges, which lead to vertices of highest degree. A bottom-up search step usually finds one of these
-        vertices in the frontier and reads no more edges.
+    `host_share` of the edges stay in host memory: the rows of highest degree. The GPU keeps a prefix of at
+    most `max_prefixes` of these rows: a copy of the first in-edges, which lead to vertices of highest degree.
+    A bottom-up search step usually finds one of these vertices in the frontier and reads no more edges.
     """
 
     host_share: float = 0.0
@@ -169,15 +151,8 @@ def count_host_edges(
     increases it step by step. Each step closes half of the gap or more, if a prefix is at most half as large
     as its row. The number of steps is limited, because rows of one direction may be short.
 
-    Parameters
-    ----------
-    edges : int
-    edge_bytes : int
-        Bytes of a target and its weight.
-    room : int
-        Bytes for edges and prefixes.
-    prefixes_of : callable
-        Called with a number of edges in host memory; returns the number of their rows with a prefix.
+    `room` bytes are for edges and prefixes. `prefixes_of` returns how many rows have a prefix, given the
+    number of edges in host memory.
     """
     limit = int(room * PREFIX_ROOM_SHARE) // PREFIX_BYTES
 
@@ -207,21 +182,10 @@ def tiers_of(
 ) -> Tiers:
     """Return which edges of a partition stay in host memory, before the partition is uploaded.
 
-    Parameters
-    ----------
-    partition : Partition
-    elsewhere : int
-        Upper bound of the mirrors, on other elements, of the owned vertices.
-    element : Element
-    prefixes : bool
-        Whether the GPU keeps prefixes, for bottom-up search steps.
-    taken, promised : int
-        Bytes of other partitions in the same memory, and bytes that runs on them need.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If the vertices and the state of any algorithm do not fit.
+    `elsewhere` is an upper bound of the mirrors, on other elements, of the owned vertices. With `prefixes`,
+    the GPU keeps them for bottom-up search steps. `taken` and `promised` are the bytes of other partitions in
+    the same memory, and those that runs on them need. Raises DeviceOutOfMemory if the vertices and the state
+    of any algorithm do not fit.
     """
     room = element.room_after(taken)
     if room is None:
@@ -256,3 +220,76 @@ def long_rows(partition: Partition) -> int:
         return -sum(int(edges.offsets[row + 1] - edges.offsets[row]) for edges in stored)
 
     return bisect_right(range(partition.owned), -MIN_PREFIXED_ROW * len(stored), key=minus_edges)
+
+
+# ---- before a graph is placed ---------------------------------------------------------------------
+
+
+def most_edges(
+    graph: Graph,
+    directions: str,
+    shares: NDArray[np.float64],
+    rooms: Sequence[int | None],
+    ranks: Sequence[int],
+) -> list[float]:
+    """Return the stored edges that fit each element with its share of the vertices and all mirrors.
+
+    `shares`, `rooms` and `ranks` have the share, the room in bytes and the rank of each element.
+    """
+    stored = 1 + (graph.directed and directions == "both")
+    edge = edge_bytes(graph, directions) / max(1, graph.m * stored)
+    others = len(shares) - 1
+    fitting = []
+    for share, room, rank in zip(shares.tolist(), rooms, ranks, strict=True):
+        owned, edges = round(share * graph.n), round(share * graph.m) * stored
+        needed = bytes_excluding_edges(owned, graph.n - owned, owned * others, edges, directions=stored)
+        far = np.asarray(ranks) != rank
+        needed += window_bytes(round(float(shares[far].sum()) * graph.n), owned * int(far.sum()))
+        fitting.append(math.inf if room is None else max(0.0, (room - needed) / max(1.0, edge)))
+    return fitting
+
+
+def share_on_host(elements: list[Element], shares: NDArray[np.float64], stored: int) -> float:
+    """Return the smallest share of the edges in host memory: the CPU's, and the edges that fit no GPU.
+
+    `stored` is the bytes of the edges of all partitions.
+    """
+    rooms = (element.room() for element in elements)
+    return float(
+        sum(
+            share if room is None else max(0.0, share - room / max(stored, 1))
+            for room, share in zip(rooms, shares, strict=True)
+        )
+    )
+
+
+def _stored_adjacencies(graph: Graph, directions: str) -> int:
+    """Return the number of adjacencies that the partitions store."""
+    return 2 if graph.directed and directions == "both" else 1
+
+
+def edge_bytes(graph: Graph, directions: str) -> int:
+    """Return the bytes of the edges of all partitions."""
+    return _adjacency_bytes(graph) * _stored_adjacencies(graph, directions)
+
+
+def _adjacency_bytes(graph: Graph) -> int:
+    """Return the bytes of all targets and weights of one adjacency."""
+    return graph.m * (4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize))
+
+
+def bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
+    """Return the bytes of the partitions without mirrors, and of the temporary arrays to build them.
+
+    The share `on_host` of the edges stays in host memory.
+    """
+    edges = _adjacency_bytes(graph)
+    # A direction that the graph does not store is built from the other one, a third at a time.
+    wanted = ("out", "in") if directions == "both" else (directions,)
+    missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
+    reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
+    # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders. One direction
+    # of a directed graph needs a second degree and a second order.
+    second = 12 if graph.directed and directions != "both" else 0
+    vertices = (_stored_adjacencies(graph, directions) * 8 + 30 + second) * graph.n
+    return int(edge_bytes(graph, directions) * on_host) + reverse_bytes + vertices

@@ -54,13 +54,8 @@ _SORTED_BYTES, _ORDERED_BYTES = 16, 40
 class Built(NamedTuple):
     """A partition in the memory of a GPU.
 
-    Attributes
-    ----------
-    partition : Partition
-    vertices : ndarray of uint32
-        The array `vertices` of the partition, in host memory.
-    longest : int
-        Number of in-edges of the owned vertex with the most; 0 without in-edges.
+    `vertices` is the array of the partition in host memory. `longest` is the number of in-edges of the owned
+    vertex with the most; 0 without in-edges.
     """
 
     partition: Partition
@@ -178,16 +173,7 @@ def _build_part(
 
 
 class _Build:
-    """The rows of one partition while a GPU builds them.
-
-    Parameters
-    ----------
-    graph : Graph
-    directions : {"both", "out", "in"}
-    element : CudaElement
-    room : int
-        Bytes of the GPU's memory that may be used.
-    """
+    """The rows of one partition while a GPU builds them; `room` bytes of its memory may be used."""
 
     def __init__(self, graph: Graph, directions: str, element: CudaElement, room: int) -> None:
         self.graph, self.element, self.room = graph, element, room

@@ -37,17 +37,8 @@ class NeighbourSample:
     """The positions of sampled vertices and of their neighbours.
 
     The position of a vertex is the share of the stored edges, 0 to 1, before it in descending degree.
-
-    Attributes
-    ----------
-    position : ndarray of float64, shape (S,)
-        Positions of the sampled vertices.
-    weight : ndarray of float64, shape (S,)
-        The relative number of vertices that each sampled vertex represents.
-    keys : ndarray of float64
-        k plus the position of each neighbour of the k-th vertex, ascending.
-    bounds : ndarray of int64, shape (S + 1,)
-        The first key of each vertex.
+    `weight` is the relative number of vertices that each sampled vertex represents. `keys` are k plus the
+    position of each neighbour of the k-th vertex, ascending. `bounds` has the first key of each vertex.
     """
 
     position: NDArray[np.float64]
@@ -61,15 +52,8 @@ class NeighbourSample:
     ) -> NeighbourSample | None:
         """Sample a graph. Return None if it has no edges or the rows needed are not in memory.
 
-        Parameters
-        ----------
-        graph : Graph
-        directions : {"in", "out", "both"}
-            The edges that its partitions will store.
-        degree : ndarray, shape (n,)
-            The stored edges of each vertex, by which a policy orders the vertices.
-        degrees : Degrees
-            The number of vertices of each degree.
+        Its partitions will store edges in `directions`. A policy orders the vertices by `degree`, their
+        stored edges.
         """
         if graph.m == 0:
             return None
@@ -90,10 +74,8 @@ class NeighbourSample:
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
         """Return, for partitions p and q, the share of p's connected vertices with a mirror in q.
 
-        Returns
-        -------
-        ndarray of float64, shape (P, P), or None
-            NaN for a partition without a sampled vertex. None for a policy that does not order by degree.
+        The share is NaN for a partition without a sampled vertex. Return None for a policy that does not
+        order by degree.
         """
         rule = find_policy(policy)
         if not rule.degrees_only or rule.order is None:

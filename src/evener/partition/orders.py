@@ -1,13 +1,12 @@
 """Orders: lists of vertices, cut where each element has its share of the edges.
 
-All steps are linear in the number of vertices and read no edges. For each order, a function with the suffix
-``_places`` returns the places of some vertices in the order, without the order of all vertices.
+All steps are linear in the number of vertices and read no edges.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,67 +16,57 @@ from evener.kernels.cpu import permutation
 from evener.kernels.cpu.permutation import ROUNDS, shuffle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from evener.partition.policy import Processors, Vertices
+    from evener.partition.policy import Owners, Processors, Vertices
 
 __all__ = [
+    "ASCENDING",
+    "DESCENDING",
     "PIECE",
-    "ascending",
-    "ascending_places",
+    "SHUFFLED",
     "assign_in_order",
     "cut_positions",
-    "descending",
-    "descending_places",
     "in_order",
+    "in_turn",
     "owner_array",
-    "shuffled",
-    "shuffled_places",
 ]
 
 # Vertices per partial sum of degrees.
 PIECE = 1 << 14
 
 
-def descending(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - an order
-    """Return the vertices in descending degree."""
-    return by_degree
+class Order(NamedTuple):
+    """An order of vertices, in the two ways of `Policy.order` and `Policy.places`."""
+
+    vertices: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]]
+    places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]]
 
 
-def ascending(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - an order
-    """Return the vertices in ascending degree."""
-    return by_degree[::-1]
-
-
-def descending_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - places
-    """Return the places in `descending` of vertices, given their positions in descending degree."""
-    return positions
-
-
-def ascending_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:  # noqa: ARG001 - places
-    """Return the places in `ascending` of vertices, given their positions in descending degree."""
-    return np.uint32(max(n, 1) - 1) - positions
-
-
-def shuffled(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
+def _shuffled(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
     """Return the vertices in an order that depends on their number and the seed only."""
     order = np.empty(len(by_degree), np.uint32)
     shuffle(read_only(by_degree), _shuffle_keys(seed), order)
     return order
 
 
-def shuffled_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:
-    """Return the places in `shuffled` of vertices, given their positions in descending degree."""
+def _shuffled_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArray[np.uint32]:
     places = np.empty(len(positions), np.uint32)
     permutation.shuffled_places(read_only(positions), n, _shuffle_keys(seed), places)
     return places
 
 
 def _shuffle_keys(seed: int) -> NDArray[np.uint64]:
-    """Return the keys of `shuffled`."""
     return read_only(np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64))
+
+
+DESCENDING = Order(lambda by_degree, _: by_degree, lambda positions, _n, _: positions)
+ASCENDING = Order(
+    lambda by_degree, _: by_degree[::-1], lambda positions, n, _: np.uint32(max(n, 1) - 1) - positions
+)
+SHUFFLED = Order(_shuffled, _shuffled_places)
 
 
 def owner_array(n: int, elements: int) -> NDArray[Any]:
@@ -85,17 +74,29 @@ def owner_array(n: int, elements: int) -> NDArray[Any]:
     return np.zeros(n, dtype=np.uint8 if elements <= np.iinfo(np.uint8).max + 1 else np.uint16)
 
 
-def in_order(
-    order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]],
-) -> Callable[[Vertices, Processors, int], NDArray[Any]]:
+def in_turn(key: Callable[[NDArray[np.uint64], int], NDArray[np.uint64]]) -> Owners:
+    """Return the `owners` of a policy that deals vertices to elements: `key` modulo the number of elements.
+
+    `key` gets the numbers of all vertices, and the number of elements.
+    """
+
+    def owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - owners
+        count = len(processors.shares)
+        owner = owner_array(len(vertices.degree), count)
+        keys = key(np.arange(len(owner), dtype=np.uint64), count)
+        np.remainder(keys, np.uint64(count), out=owner, casting="unsafe")
+        return owner
+
+    return owners
+
+
+def in_order(order: Order) -> Owners:
     """Return the `owners` of a policy that cuts an order where each element has its share of the edges."""
 
     def owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:
         owner = owner_array(len(vertices.degree), len(processors.shares))
-        numbers = range(len(processors.shares))
-        assign_in_order(
-            order(vertices.by_degree, seed), vertices.degree, processors.shares, owner, numbers=numbers
-        )
+        in_this_order = order.vertices(vertices.by_degree, seed)
+        assign_in_order(in_this_order, vertices.degree, processors.shares, owner)
         return owner
 
     return owners
@@ -107,30 +108,20 @@ def assign_in_order(
     shares: NDArray[np.float64],
     owner: NDArray[Any],
     *,
-    numbers: Sequence[int],
+    first: int = 0,
     fill: bool = False,
 ) -> None:
-    """Give each part its share of the edges of some vertices, in order.
+    """Give each part its share of the edges of some vertices, in order: write its number to `owner`.
 
-    Parameters
-    ----------
-    order : ndarray of uint32
-        The vertices to assign.
-    degree : ndarray, shape (n,)
-    shares : ndarray of float64, shape (parts,)
-        Relative shares of the parts.
-    owner : ndarray, shape (n,)
-        Output: the number of the part at each vertex of `order`.
-    numbers : sequence of int, length parts
-    fill : bool, default False
-        Fill each part but the last until it reaches its share. By default, a cut is where the sum of the
-        parts so far comes nearest to the sum of their shares.
+    Parts are numbered from `first`, and shares are relative. With `fill`, each part but the last is filled
+    until it reaches its share. By default, a cut is where the sum of the parts so far comes nearest to the
+    sum of their shares.
     """
     order = np.ascontiguousarray(order)
     total = shares.sum()
     of_all = shares / total if total > 0 else np.full(len(shares), 1 / len(shares))
     cuts = _cuts(read_only(order), read_only(degree), of_all, fill=fill) if len(shares) > 1 else []
-    for number, (begin, end) in zip(numbers, pairwise([0, *cuts, len(order)]), strict=True):
+    for number, (begin, end) in enumerate(pairwise([0, *cuts, len(order)]), first):
         kernels.assign(read_only(order[begin:end]), owner.dtype.type(number), owner)
 
 
@@ -163,20 +154,11 @@ def cut_positions(
     *,
     fill: bool = False,
 ) -> list[int]:
-    """Return the positions in an order of the vertices where all shares but the last end.
+    """Return the positions in an order of `n` vertices where all shares but the last end.
 
-    Parameters
-    ----------
-    sums : ndarray of uint64
-        Sum of the degrees of each `PIECE` vertices in the order, not all 0.
-    degrees_from : callable
-        Called with the first position of a piece. Returns the degrees of the vertices of the piece.
-    shares : ndarray of float64, shape (parts,)
-        The shares sum to 1.
-    n : int
-        Number of vertices.
-    fill : bool, default False
-        As for `assign_in_order`.
+    `sums` has the sum of the degrees of each `PIECE` vertices in the order, not all 0. `degrees_from` returns
+    the degrees of the piece that begins at a position. The shares sum to 1. `fill` is as in
+    `assign_in_order`.
     """
     ends = np.cumsum(sums)
     cuts: list[int] = []

@@ -35,24 +35,12 @@ def edge_shares(
     on_cpu: Sequence[bool] | None = None,
     policy: str | None = None,
 ) -> NDArray[np.float64]:
-    """Return the share of the stored edges of each element.
+    """Return the share of the stored edges of each element; the shares sum to 1.
 
-    Parameters
-    ----------
-    weights : sequence of float
-        The weight of each element among those on its side: the threads of a CPU element.
-    alpha : float, optional
-        The share of the CPU side, 0 to 1. By default, the edges are divided in proportion to `weights`.
-    on_cpu : sequence of bool, optional
-        Whether each element is on the CPU side. By default, or if all are, the CPU side is the first element.
-        Several CPU elements then behave like a CPU and GPUs.
-    policy : str, optional
-        A policy. With an even policy, the shares are equal.
-
-    Returns
-    -------
-    ndarray of float64
-        The shares sum to 1.
+    The weight of an element counts among those on its side: the threads of a CPU element. Without `alpha`,
+    the share of the CPU side, the edges are divided in proportion to `weights`. If `on_cpu` is None or true
+    for all, the CPU side is the first element: several CPU elements behave like a CPU and GPUs. With an even
+    policy, the shares are equal.
     """
     weight = np.asarray(weights, dtype=np.float64)
     if policy is not None and find_policy(policy).even:
@@ -82,35 +70,10 @@ def owners(
     graph: Graph | None = None,
     seed: int = 0,
 ) -> NDArray[Any]:
-    """Return the element that owns each vertex.
+    """Return the element that owns each vertex, of the type of `owner_array`.
 
-    Parameters
-    ----------
-    by_degree : ndarray of uint32, shape (n,)
-        The vertices in descending degree.
-    degree : ndarray of uint32 or uint64, shape (n,)
-        Number of edges that are stored with each vertex.
-    policy : str
-        Name of a policy.
-    shares : ndarray of float64, shape (elements,)
-        Share of the stored edges of each element.
-    on_cpu, ranks, most_edges : sequence, shape (elements,), optional
-        As in `Processors`. Default: CPUs of one rank.
-    total_degree : ndarray of uint32 or uint64, shape (n,), optional
-        Number of in-edges and out-edges of each vertex. Default: `degree`.
-    graph : Graph, optional
-        The edges, for a policy that needs them.
-    seed : int, default 0
-        Seed of the policies that are random.
-
-    Returns
-    -------
-    ndarray of uint8 or uint16, shape (n,)
-
-    Raises
-    ------
-    ArgumentError
-        For an unknown policy.
+    The arguments are as in `Vertices` and `Processors`. By default, all elements are CPUs of one rank, and
+    `total_degree` is `degree`. Policies that read edges need the graph.
     """
     rule = find_policy(policy)
     count = len(shares)

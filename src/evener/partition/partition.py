@@ -9,7 +9,7 @@ kernel therefore never tests whether a neighbour is remote.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -18,11 +18,12 @@ from evener.graph import csr as build
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.cpu.fill import copy
-from evener.partition.degrees import order_by_degree, replace_by_places
+from evener.partition.degrees import by_descending_degree, replace_by_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.graph.csr import CSR
     from evener.graph.graph import Graph
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "number_mirrors",
     "number_vertices",
     "partition_of",
+    "pending_edges",
     "up_to_last",
     "work_blocks",
 ]
@@ -101,36 +103,18 @@ class Edges:
         return sum(part.nbytes for part in parts if part is not None)
 
 
-class RowArrays(Protocol):
-    """Rows as CSR, from which edges are written."""
-
-    @property
-    def offsets(self) -> NDArray[np.uint64]:
-        """Row bounds."""
-
-    @property
-    def targets(self) -> NDArray[np.uint32]:
-        """The target of each edge."""
-
-    @property
-    def weights(self) -> NDArray[Any] | None:
-        """The weight of each edge, or None."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingEdges:
     """Rows of a graph from which a partition's targets and weights will be written.
 
     Attributes
     ----------
-    graph : RowArrays
-        The rows, such as those of a Graph.
+    graph : Graph or CSR
+        The rows.
     owned : ndarray of uint32, shape (L,)
         The row of each owned vertex.
-    bounds : ndarray of uint64, shape (L + 1,)
-        Offsets of the partition.
-    blocks : ndarray of uint32
-        Bounds of blocks of rows, as in `Edges`.
+    bounds, blocks : ndarray
+        As `offsets` and `blocks` of `Edges`.
     position : ndarray of uint32
         For each target of the rows, its place in `order`; its local number if `order` is empty.
     vertices : int
@@ -139,7 +123,7 @@ class PendingEdges:
         Local numbers in the order of neighbours in rows: hubs come first. Empty if rows ascend.
     """
 
-    graph: RowArrays
+    graph: Graph | CSR
     owned: NDArray[np.uint32]
     bounds: NDArray[np.uint64]
     blocks: NDArray[np.uint32]
@@ -289,41 +273,47 @@ def build_partition(
     bytes per vertex of the graph for temporary arrays.
     """
     owned = numbering.owned_by(p)
-    wanted = [graph] if out or not graph.directed else []
+    wanted = {"out": graph} if out or not graph.directed else {}
     if in_ and graph.directed:
-        wanted.append(graph.reverse)
-    bounds = [_row_bounds(g, owned) for g in wanted]
-    blocks = [work_blocks(rows) for rows in bounds]
-    boundary = [0] * len(wanted)
+        wanted["in"] = graph.reverse
+    bounds = {direction: _row_bounds(rows, owned) for direction, rows in wanted.items()}
+    boundary = dict.fromkeys(wanted, 0)
     partitions = len(numbering.bounds) - 1
     vertices, mirror_bounds, position = owned, np.full(partitions + 1, len(owned), np.int64), numbering.local
     if partitions > 1:
         needed = np.zeros(graph.n, dtype=np.uint8)
         kernels.assign(read_only(owned), kernels.OWN, needed)
-        boundary = [
-            int(kernels.mark_remote(g.offsets, g.targets, owned, runs, needed))
-            for g, runs in zip(wanted, blocks, strict=True)
-        ]
+        for direction, rows in wanted.items():
+            blocks = work_blocks(bounds[direction])
+            crossing = kernels.mark_remote(rows.offsets, rows.targets, owned, blocks, needed)
+            boundary[direction] = int(crossing)
         vertices, mirror_bounds, position = number_mirrors(p, numbering, needed)
     order = neighbour_order(vertices, len(owned), out_degree)
     replace_by_places(position, order)
-    stored = [
-        Edges(
-            offsets=rows,
-            targets=PendingEdges(g, owned, rows, runs, position, len(vertices), order),
-            weights=None,
-            blocks=runs,
-            rows=int(np.searchsorted(rows, rows[-1])),
-            boundary=crossing,
+    stored = {
+        direction: pending_edges(
+            rows, owned, bounds[direction], position, len(vertices), order, boundary[direction]
         )
-        for g, rows, runs, crossing in zip(wanted, bounds, blocks, boundary, strict=True)
-    ]
+        for direction, rows in wanted.items()
+    }
     own_degree = np.empty(len(owned), np.uint32)
     kernels.gather_values(read_only(out_degree), read_only(owned), own_degree)
-    if not graph.directed:
-        return partition_of(p, vertices, mirror_bounds, own_degree, stored[0], stored[0])
-    ends = stored[0] if out else None, stored[-1] if in_ else None
-    return partition_of(p, vertices, mirror_bounds, own_degree, *ends)
+    return partition_of(p, vertices, mirror_bounds, own_degree, stored, directed=graph.directed)
+
+
+def pending_edges(
+    rows: Graph | CSR,
+    owned: NDArray[np.uint32],
+    bounds: NDArray[np.uint64],
+    position: NDArray[np.uint32],
+    vertices: int,
+    order: NDArray[np.uint32],
+    boundary: int,
+) -> Edges:
+    """Return edges that are to be written; the arguments are as in `PendingEdges` and `Edges`."""
+    blocks = work_blocks(bounds)
+    targets = PendingEdges(rows, owned, bounds, blocks, position, vertices, order)
+    return Edges(bounds, targets, None, blocks, int(np.searchsorted(bounds, bounds[-1])), boundary)
 
 
 def partition_of(
@@ -331,13 +321,16 @@ def partition_of(
     vertices: NDArray[np.uint32],
     mirror_bounds: NDArray[np.int64],
     out_degree: NDArray[np.uint32],
-    out: Edges | None,
-    in_: Edges | None,
+    stored: dict[str, Edges],
+    *,
+    directed: bool,
 ) -> Partition:
-    """Return a partition, with its connected vertices counted. The arrays are in host memory."""
-    connected = max(edges.rows for edges in (out, in_) if edges is not None)
-    if out is not in_:
+    """Return a partition with the edges of each stored direction; the arrays are in host memory."""
+    connected = max(edges.rows for edges in stored.values())
+    if directed:
         connected = max(connected, up_to_last(out_degree))
+    out = stored.get("out")
+    in_ = stored.get("in") if directed else out
     return Partition(p, vertices, mirror_bounds, out_degree, connected, out, in_)
 
 
@@ -345,8 +338,7 @@ def neighbour_order(vertices: NDArray[np.uint32], owned: int, out_degree: NDArra
     """Return the order of neighbours in rows: see `PendingEdges.order`."""
     if len(vertices) == owned:  # owned vertices are in descending degree
         return np.empty(0, np.uint32)
-    degrees = out_degree[vertices]  # a copy, which the sort overwrites
-    return order_by_degree(degrees.astype(np.uint64, copy=False))
+    return by_descending_degree(out_degree[vertices])
 
 
 def _row_bounds(graph: Graph, owned: NDArray[np.uint32]) -> NDArray[np.uint64]:

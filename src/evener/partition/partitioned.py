@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
+from evener.graph.arrays import read_only
 from evener.graph.views import html_table
 from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.agreement import call_number, collective
@@ -179,10 +179,11 @@ class PartitionedGraph:
         if self.world.size > 1:
             return self._ids_of(self._deliver(np.concatenate(list(self._global_numbers(parts)))))
         gathered = self._for_each_vertex(np.dtype(np.int64))
-        names = _integer_ids(self.graph)
+        ids = _integer_ids(self.graph)
         for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
-            vertices, own = element.download(partition.vertices), np.uint64(partition.owned)
-            beyond = kernels.scatter_ids_of_local(vertices, element.download(part), names, own, gathered)
+            vertices, owned = read_only(element.download(partition.vertices)), np.uint64(partition.owned)
+            numbers = element.download(part)
+            beyond = kernels.scatter_ids(vertices, numbers, vertices, ids, owned, gathered)
             _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
         return gathered
 
@@ -203,8 +204,10 @@ class PartitionedGraph:
             return self._ids_of(self.gather(parts))
         gathered = self._for_each_vertex(np.dtype(np.int64))
         ids = _integer_ids(self.graph)
+        none = read_only(np.empty(0, np.uint32))
         for vertices, part in self._fetched(parts):
-            beyond = kernels.scatter_ids_of_global(vertices, part, ids, np.uint64(len(vertices)), gathered)
+            owned = np.uint64(len(vertices))
+            beyond = kernels.scatter_ids(read_only(vertices), part, none, ids, owned, gathered)
             _check_numbers(beyond, self.graph.n, "the graph's numbers")
         return gathered
 
@@ -288,9 +291,7 @@ class PartitionedGraph:
 def _integer_ids(graph: Graph) -> NDArray[np.int64]:
     """Return custom integer ids, or an empty array if results have vertex numbers."""
     own = graph.has_custom_ids and graph.has_integer_ids
-    ids = graph.ids if own else np.empty(0, dtype=np.int64)
-    ids.flags.writeable = False  # one argument type for the kernel
-    return ids
+    return read_only(graph.ids if own else np.empty(0, dtype=np.int64))
 
 
 def _check_numbers(beyond: int, vertices: int, what: str) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
+    Owners = Callable[["Vertices", "Processors", int], NDArray[Any]]
+
 __all__ = [
     "PLANNED",
     "Policy",
@@ -133,7 +135,7 @@ class Policy(NamedTuple):
         paper that defines the policy.
     """
 
-    owners: Callable[[Vertices, Processors, int], NDArray[Any]]
+    owners: Owners
     needs: Needs
     order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]] | None = None
     places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]] | None = None
@@ -159,19 +161,7 @@ def find_policy(name: str) -> Policy:
 
 
 def check_policy(name: str, *, auto: bool = False) -> None:
-    """Check the name of a policy.
-
-    Parameters
-    ----------
-    name : str
-    auto : bool, default False
-        Whether "auto" is accepted.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no policy of this name.
-    """
+    """Raise ArgumentError if there is no policy of this name; `auto` accepts "auto" too."""
     known = ["auto", *policy_names()] if auto else policy_names()
     if not isinstance(name, str) or name not in known:
         more = "" if auto else " (or auto, for an algorithm or a plan)"
@@ -180,19 +170,9 @@ def check_policy(name: str, *, auto: bool = False) -> None:
 
 
 def check_needs(name: str, known: Needs) -> None:
-    """Check that ranks which know only a part of the graph can apply a policy.
+    """Raise ArgumentError if a policy needs more than each rank knows.
 
-    Parameters
-    ----------
-    name : str
-        Name of the policy.
-    known : {"numbers", "positions", "degrees", "edges"}
-        What each rank knows, as in `Policy.needs`. A later value includes the earlier values.
-
-    Raises
-    ------
-    ArgumentError
-        If the policy needs more.
+    `known` is as `Policy.needs`; a later value includes the earlier values.
     """
     levels = list(_NEEDS)
     needs = find_policy(name).needs

@@ -1,25 +1,19 @@
-"""Processors: the elements of all ranks, and the edges that fit each element."""
+"""Processors: the elements of all ranks, and a warning about GPUs that several ranks use."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from evener.partition.footprint import bytes_excluding_edges, window_bytes
-from evener.partition.host_bytes import edge_bytes
+from evener.system.failure import in_words
+from evener.system.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from evener.elements import Element
-    from evener.graph.graph import Graph
     from evener.system.world import World
 
-__all__ = ["all_elements", "most_edges"]
+__all__ = ["all_elements", "note_shared_gpus"]
 
 
 def all_elements(
@@ -35,25 +29,20 @@ def all_elements(
     return list(weights), list(on_cpu), ranks, list(rooms)
 
 
-def most_edges(
-    graph: Graph,
-    directions: str,
-    shares: NDArray[np.float64],
-    rooms: Sequence[int | None],
-    ranks: Sequence[int],
-) -> list[float]:
-    """Return the stored edges that fit each element with its share of the vertices and all mirrors.
+def note_shared_gpus(elements: Sequence[Element], world: World) -> None:
+    """Warn on rank 0 of GPUs that several ranks use, whose kernels then run in turn.
 
-    `shares`, `rooms` and `ranks` have the share, the room in bytes and the rank of each element.
+    This is a collective operation; all ranks must call it.
     """
-    stored = 1 + (graph.directed and directions == "both")
-    edge = edge_bytes(graph, directions) / max(1, graph.m * stored)
-    others = len(shares) - 1
-    fitting = []
-    for share, room, rank in zip(shares.tolist(), rooms, ranks, strict=True):
-        owned, edges = round(share * graph.n), round(share * graph.m) * stored
-        needed = bytes_excluding_edges(owned, graph.n - owned, owned * others, edges, directions=stored)
-        far = np.asarray(ranks) != rank
-        needed += window_bytes(round(float(shares[far].sum()) * graph.n), owned * int(far.sum()))
-        fitting.append(math.inf if room is None else max(0.0, (room - needed) / max(1.0, edge)))
-    return fitting
+    if world.size == 1:
+        return
+    names = {getattr(element, "bus_id", ""): element.name for element in elements if element.kind == "cuda"}
+    users: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for rank, (host, own) in enumerate(world.allgather((world.host, names))):
+        for bus_id, name in own.items():
+            users.setdefault((host, bus_id), []).append((rank, name))
+    if world.rank == 0:
+        for (host, bus_id), ranks in users.items():
+            if len(ranks) > 1:
+                who = in_words([rank for rank, _ in ranks])
+                log.warning("%s share the GPU %s of %s; their kernels run in turn", who, bus_id, host)

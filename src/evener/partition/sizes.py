@@ -53,19 +53,9 @@ class PartitionSizes:
 
 @dataclass(frozen=True, slots=True)
 class ElementShare:
-    """The part of a graph that one element gets.
+    """The part of a graph that one element gets, with its name and its kind, "cpu" or "cuda".
 
-    Attributes
-    ----------
-    element : str
-        Its name.
-    kind : str
-        "cpu" or "cuda".
-    threads : int
-        Threads of a CPU element.
-    sizes : PartitionSizes
-    host_edges : int
-        Edges of a GPU's partition that stay in host memory.
+    `host_edges` are edges of a GPU's partition that stay in host memory.
     """
 
     element: str
@@ -96,14 +86,8 @@ class Groups:
     If one direction is stored, vertices of a degree can differ in the edges that lead to them. A group has
     the vertices whose numbers of these edges have equally many bits.
 
-    Attributes
-    ----------
-    first : ndarray of int64, shape (D,)
-        The first group of each degree.
-    share : ndarray of float64, shape (K,)
-        The part of the vertices of its degree in each group.
-    targeting : ndarray of float64, shape (K,)
-        Stored edges that lead to one vertex of each group.
+    `first` is the first group of each degree. `share` is the part of the vertices of its degree in each
+    group, and `targeting` the number of stored edges that lead to one vertex of the group.
     """
 
     first: NDArray[np.int64]
@@ -134,18 +118,10 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """The degrees of a graph in descending order, with the number of vertices and edges of each.
+    """The degrees of a graph in descending order, with the number of vertices of each.
 
-    Attributes
-    ----------
-    degree : ndarray of int64 or float64
-        The edges that are stored with a vertex, by which policies order vertices.
-    count : ndarray of int64
-        The vertices of each degree.
-    groups : Groups
-        The vertices of each degree, grouped by the number of stored edges that lead to them.
-    edges : int
-        The sum of all degrees.
+    A degree counts the edges that are stored with a vertex, by which policies order vertices. `edges` is the
+    sum of all degrees.
     """
 
     degree: NDArray[np.int64] | NDArray[np.float64]
@@ -159,14 +135,9 @@ class Degrees:
         degree: NDArray[np.unsignedinteger],
         opposite: NDArray[np.unsignedinteger] | None = None,
     ) -> Degrees:
-        """Count the vertices of each degree.
+        """Count the vertices of each degree; `opposite` counts the stored edges that lead to each vertex.
 
-        Parameters
-        ----------
-        degree : ndarray, shape (n,)
-            Edges stored with each vertex.
-        opposite : ndarray, shape (n,), optional
-            Stored edges that lead to each vertex. Default: `degree`.
+        By default, as many edges lead to a vertex as are stored with it.
         """
         by = degree.astype(np.int64)
         counts = np.bincount(by, minlength=1)
@@ -186,19 +157,7 @@ class Degrees:
 
 
 def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> NDArray[np.float64]:
-    """Return how many vertices of each degree each partition owns.
-
-    Parameters
-    ----------
-    degrees : Degrees
-    policy : str
-    shares : sequence of float, length P
-        Share of the stored edges of each partition.
-
-    Returns
-    -------
-    ndarray of float64, shape (P, D)
-    """
+    """Return how many vertices of each degree each partition owns, shape (P, D), given its share of edges."""
     parts = np.empty((len(shares), len(degrees.count)))
     rule = find_policy(policy)
     if not rule.degrees_only or rule.order is None or degrees.edges == 0:
@@ -222,18 +181,8 @@ def owned_by_degree(degrees: Degrees, policy: str, shares: Sequence[float]) -> N
 def partition_sizes(
     degrees: Degrees, owned: NDArray[np.float64], mirrored: NDArray[np.float64] | None = None
 ) -> list[PartitionSizes]:
-    """Estimate the sizes of partitions from the degrees of their vertices.
+    """Estimate the sizes of partitions from `owned_by_degree`, and perhaps `NeighbourSample.mirrored`.
 
-    Parameters
-    ----------
-    degrees : Degrees
-    owned : ndarray of float64, shape (P, D)
-        Vertices of each degree in each partition, from `owned_by_degree`.
-    mirrored : ndarray of float64, shape (P, P), optional
-        The share of a partition's vertices with a mirror in each other one, from `NeighbourSample.mirrored`.
-
-    Notes
-    -----
     Without `mirrored`, the function assumes that the ends of edges are independent. Let f of the M stored
     edges lead to a vertex. A partition of E edges then has no edge to the vertex with probability
     exp(-E f / M).

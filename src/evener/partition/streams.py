@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
-    from evener.partition.policy import Processors, Vertices
+    from evener.partition.policy import Owners, Processors, Vertices
 
-__all__ = ["by_workload", "least_loaded", "neighbour_rows"]
+__all__ = ["by_load", "by_neighbours", "by_workload", "least_loaded", "neighbour_rows"]
 
 # Part of the edges that fit an element. With less room than this, the element is nearly full.
 _RESERVE = 0.02
@@ -36,14 +36,7 @@ def least_loaded(
     The load of an element is its edges divided by its share. Loads are integers: an edge counts at least
     2^20, unless loads would then need more than 64 bits. Among equal loads, the first element gets it.
 
-    Parameters
-    ----------
-    degree : ndarray, shape (n,)
-        Edges of each vertex of the stream.
-    shares : ndarray of float64, shape (elements,)
-    most_edges : ndarray of float64, shape (elements,)
-        Edges that fit each element. An element that is nearly full is closed. If no element has room, the
-        limits are dropped.
+    An element that has nearly `most_edges` edges is closed. If no element has room, the limits are dropped.
     """
     n, count = len(degree), len(shares)
     bits = max(1, (count - 1).bit_length())
@@ -72,40 +65,57 @@ def least_loaded(
     return owner
 
 
-def by_workload(vertices: Vertices, processors: Processors, *, least_increase: bool) -> NDArray[Any]:
-    """Return the owners of a stream in which workloads count edges and crossing edges.
+def by_load(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - owners
+    """Return the owners of all vertices in ascending number, as `least_loaded`."""
+    return least_loaded(vertices.degree, processors.shares, processors.most_edges)
 
-    Parameters
-    ----------
-    vertices : Vertices
-        With a graph.
-    processors : Processors
-    least_increase : bool
-        Whether a vertex goes where the sum of all workloads grows least, among elements that have less than
-        their share of the edges. Otherwise it goes where the workload is then least.
-    """
-    shares, count = processors.shares, len(processors.shares)
+
+def by_neighbours(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - owners
+    """Return the owners of a stream in which each vertex goes to many neighbours and to free places."""
+    count = len(processors.shares)
     owner = owner_array(len(vertices.degree), count)
-    most = shares * float(vertices.degree.sum()) if least_increase else np.full(count, np.inf)
-    kernels.assign_by_workload(
-        *neighbour_rows(vertices.graph),
-        read_only(vertices.degree),
-        shares / shares.max(),
-        _CROSSING,
-        least_increase,
-        most,
-        owner,
-        *np.zeros((2, count)),
-        np.zeros(count, np.uint64),
-    )
+    rows, capacity = neighbour_rows(vertices.graph), processors.shares * len(owner)
+    kernels.assign_by_neighbours(*rows, capacity, owner, *np.zeros((2, count), np.uint64))
     return owner
 
 
-def neighbour_rows(graph: Graph | None) -> tuple[NDArray[Any], ...]:
-    """Return offsets and targets of the out-edges and, for a directed graph, of the in-edges."""
+def by_workload(*, least_increase: bool) -> Owners:
+    """Return the `owners` of a policy in which workloads count edges and crossing edges.
+
+    With `least_increase`, a vertex goes where the sum of all workloads grows least, among elements that have
+    less than their share of the edges. Otherwise it goes where the workload is then least.
+    """
+
+    def owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - owners
+        shares, count = processors.shares, len(processors.shares)
+        owner = owner_array(len(vertices.degree), count)
+        most = shares * float(vertices.degree.sum()) if least_increase else np.full(count, np.inf)
+        kernels.assign_by_workload(
+            *neighbour_rows(vertices.graph),
+            read_only(vertices.degree),
+            shares / shares.max(),
+            _CROSSING,
+            least_increase,
+            most,
+            owner,
+            *np.zeros((2, count)),
+            np.zeros(count, np.uint64),
+        )
+        return owner
+
+    return owners
+
+
+def neighbour_rows(graph: Graph | None, directions: str = "both") -> tuple[NDArray[Any], ...]:
+    """Return offsets and targets of each direction; empty arrays take the place of a missing second one.
+
+    An undirected graph has one direction.
+    """
     if graph is None:
         msg = "expected a graph with edges for a policy that reads edges, found None"
         raise ValueError(msg)
-    both = [graph, graph.reverse] if graph.directed else [graph]
-    rows = [read_only(array) for one in both for array in (one.offsets, one.targets)]
+    adjacencies = [graph] if directions != "in" or not graph.directed else []
+    if directions != "out" and graph.directed:
+        adjacencies.append(graph.reverse)
+    rows = [read_only(array) for one in adjacencies for array in (one.offsets, one.targets)]
     return *rows, *[read_only(np.empty(0, array.dtype)) for array in rows[: 4 - len(rows)]]

@@ -42,21 +42,9 @@ def transfer_partitions(
 ) -> tuple[list[Partition], list[Route]]:
     """Return the partition of each element, in the memory of the element, and the routes of this rank.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    elements : list of Element
-    numbering : Numbering or DistributedNumbering
-    build : callable
-        Returns the partition with a number in host memory, perhaps with pending edges.
-    on_gpus : mapping of int to Built
-        Partitions that are in the memory of their GPUs.
-    prefixes : bool
-        Whether GPUs keep prefixes of rows in host memory.
-    world : World
-    ranks : sequence of int
-        The rank of each partition of all ranks.
+    This is a collective operation; all ranks must call it. `build` returns the partition with a number in
+    host memory, perhaps with pending edges; it is not called for partitions that are `on_gpus`. With
+    `prefixes`, GPUs keep prefixes of rows in host memory. `ranks` has the rank of every partition.
     """
     first = ranks.index(world.rank)
     partitions: list[Partition] = []

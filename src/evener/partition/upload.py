@@ -35,15 +35,7 @@ _LEAST_WRITTEN_TO_CPU, _MOST_WRITTEN_TO_CPU = 1 << 18, 1 << 22
 
 
 def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_ONE_MEMORY) -> Partition:
-    """Return the same partition with its arrays in the memory of an element, and write its edges there.
-
-    Parameters
-    ----------
-    partition : Partition
-    element : Element
-    tiers : Tiers
-        The edges of a GPU's partition that stay in host memory. Default: none.
-    """
+    """Return the same partition with its arrays in the memory of an element, and write its edges there."""
 
     def upload_edges(edges: Edges | None, max_prefixes: int) -> Edges | None:
         if edges is None:

@@ -4,30 +4,32 @@
     exchanging = bytes sent · (1 / c) + supersteps · s
     seconds of a run = max over elements (computing + exchanging)
 
-Gharaibeh et al. (PACT 2012, section 3) have t(p) = |boundary edges| / c + |edges| / r in equation 1.
-Equation 2 has the maximum. Here 1/a is their r. Vertices have a cost of their own (Gharaibeh et al. 2013,
-section 7.1). Guo et al. (2016) measure these rates by runs on the machine. A GPU reads *host edges* from host
-memory. A vertex counts if it has an edge. The work of a CPU element is divided among its threads.
+Gharaibeh et al. (PACT 2012, section 3) have the sum as equation 1 and the maximum as equation 2. Here 1/a is
+their r. Vertices have a cost of their own (Gharaibeh et al. 2013, section 7.1). Guo et al. (2016) measure
+these rates by runs on the machine. A GPU reads *host edges* from host memory. A vertex counts if it has an
+edge. The work of a CPU element is divided among its threads.
 
 The coefficients solve a ridge regression toward a prior. With k = z · prior, minimise over z >= 0
 
     sum over runs of weight · (predicted - measured)² / (measured · by prior) + RIDGE · |z - 1|²
 
-for computing and for exchanging, where "by prior" is the prediction with z = 1. A factor z above LARGE_FACTOR
-is penalised relative to its size, so one run outweighs a prior that is far too small. Without runs, z = 1.
+for computing and for exchanging, where "by prior" is the prediction with z = 1. Without runs, z = 1. A
+factor z above LARGE_FACTOR is penalised relative to its size, so one run outweighs a prior that is far too
+small.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evener.planning.prediction import ElementPrediction, Prediction
-from evener.planning.prior import Coefficients
+from evener.planning.prior import COMPUTING, Coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,10 +37,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.partition.sizes import ElementShare
-    from evener.planning.observations import Observation, ObservedElement
-    from evener.planning.prior import Prior
+    from evener.planning.observations import Observation
+    from evener.planning.prior import Rates
 
-__all__ = ["CostModel", "Fitted", "fit", "work_of"]
+__all__ = ["CostModel", "Work", "fit"]
 
 # Weight of the prior; benchmarks/results/planner_regret.json.
 RIDGE = 0.1
@@ -50,12 +52,6 @@ DECAY = 0.95
 PRIOR_RUNS = 0.05
 # Cost of a superstep of a single element, as a part of the cost of a superstep with an exchange.
 SINGLE_ELEMENT_SUPERSTEP = 0.1
-# Factor by which a prediction from hardware facts alone may be off, less 1.
-PRIOR_SPREAD = 1.0
-
-
-# Coefficients of computing; the rest are coefficients of exchanging.
-_COMPUTING = 3
 
 
 class Work(NamedTuple):
@@ -67,97 +63,52 @@ class Work(NamedTuple):
     bytes_sent: float
     supersteps: float
 
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        threads: int,
+        *,
+        edges: float,
+        host_edges: float,
+        vertices: float,
+        bytes_sent: float,
+        supersteps: float,
+        several: bool,
+    ) -> Work:
+        """Return the work of an element; `edges` includes those in host memory.
 
-def work_of(
-    kind: str,
-    threads: int,
-    *,
-    edges: float,
-    host_edges: float,
-    vertices: float,
-    bytes_sent: float,
-    supersteps: float,
-    several: bool,
-) -> Work:
-    """Return the work of an element.
-
-    Parameters
-    ----------
-    kind : {"cpu", "cuda"}
-    threads : int
-        Threads of a CPU element.
-    edges : float
-        All edges, including edges in host memory.
-    host_edges, vertices, bytes_sent, supersteps : float
-    several : bool
-        Whether other elements take part.
-    """
-    among = threads if kind == "cpu" else 1
-    return Work(
-        (edges - host_edges) / among,
-        host_edges,
-        vertices / among,
-        bytes_sent,
-        supersteps if several else supersteps * SINGLE_ELEMENT_SUPERSTEP,
-    )
+        `several` says that other elements take part.
+        """
+        among = threads if kind == "cpu" else 1
+        return cls(
+            (edges - host_edges) / among,
+            host_edges,
+            vertices / among,
+            bytes_sent,
+            supersteps if several else supersteps * SINGLE_ELEMENT_SUPERSTEP,
+        )
 
 
-class Fitted(NamedTuple):
-    """Coefficients of one algorithm on one kind of element.
-
-    Attributes
-    ----------
-    coefficients : Coefficients
-    margin : float
-        Part by which a run may take longer, for a cautious choice.
-    spread : float
-        Part by which a prediction may be off.
-    runs : int
-        Observed runs behind the coefficients.
-    """
-
-    coefficients: Coefficients
-    margin: float
-    spread: float
-    runs: int = 0
-
-    def seconds(self, work: Work) -> tuple[float, float]:
-        """Return the seconds of computing and of exchanging."""
-        parts = [each * amount for each, amount in zip(self.coefficients, work, strict=True)]
-        return sum(parts[:_COMPUTING]), sum(parts[_COMPUTING:])
-
-
-def fit(prior: Prior, runs: Sequence[tuple[Work, float, float]]) -> Fitted:
-    """Fit the coefficients to observed runs.
-
-    Parameters
-    ----------
-    prior : Prior
-    runs : sequence of (Work, float, float)
-        The work of each run with its seconds of computing and of exchanging, oldest first.
-    """
+def fit(prior: Rates, runs: Sequence[tuple[Work, float, float]]) -> Rates:
+    """Fit the coefficients to runs, oldest first: work, seconds of computing, and seconds of exchanging."""
     if not runs:
-        return Fitted(prior.coefficients, prior.margin, PRIOR_SPREAD)
+        return prior
     base = np.array(prior.coefficients)
     weights = np.power(DECAY, np.arange(len(runs))[::-1], dtype=np.float64)
+    work, measured = np.array([run[0] for run in runs]), np.array([run[1:] for run in runs])
     z = np.ones(len(base))
-    for part, measured in (
-        (slice(None, _COMPUTING), [computing for _, computing, _ in runs]),
-        (slice(_COMPUTING, None), [exchanging for _, _, exchanging in runs]),
-    ):
-        work = np.array([one[part] for one, _, _ in runs])
-        z[part] = _ridge(work * base[part], np.array(measured), weights)
+    for part, seconds in zip((slice(COMPUTING), slice(COMPUTING, None)), measured.T, strict=True):
+        z[part] = _ridge(work[:, part] * base[part], seconds, weights)
     coefficients = Coefficients(*(z * base).tolist())
-    fitted = Fitted(coefficients, 0.0, 0.0)
-    errors = [
-        sum(fitted.seconds(work)) / (computing + exchanging) - 1 for work, computing, exchanging in runs
-    ]
+    errors = work @ np.array(coefficients) / measured.sum(axis=1) - 1
     squares = float(weights @ np.square(errors))
 
     def blended(of_prior: float) -> float:
         return math.sqrt((PRIOR_RUNS * of_prior**2 + squares) / (PRIOR_RUNS + float(weights.sum())))
 
-    return Fitted(coefficients, blended(prior.margin), blended(PRIOR_SPREAD), len(runs))
+    margin, spread = blended(prior.margin), blended(prior.spread)
+    return replace(prior, coefficients=coefficients, margin=margin, spread=spread, runs=len(runs))
 
 
 def _ridge(
@@ -185,7 +136,7 @@ class CostModel:
     ----------
     pushed, pulled : float
         Bytes that travel for each mirror in a pass, see `Traffic`.
-    fitted : mapping of str to Fitted
+    rates : mapping of str to Rates
         By the name of the element.
     supersteps : float
         Supersteps of a pass.
@@ -193,92 +144,77 @@ class CostModel:
 
     pushed: float
     pulled: float
-    fitted: Mapping[str, Fitted]
+    rates: Mapping[str, Rates]
     supersteps: float
 
     @classmethod
     def of(
         cls,
         traffic: tuple[float, float],
-        priors: Mapping[str, Prior],
+        priors: Mapping[str, Rates],
         observed: Sequence[Observation],
         *,
         supersteps: float,
     ) -> CostModel:
-        """Fit a model.
+        """Fit a model to runs of the algorithm on this machine, oldest first.
 
-        Parameters
-        ----------
-        traffic : (float, float)
-            Bytes pushed and pulled for each mirror in a pass.
-        priors : mapping of str to Prior
-            By the name of the element.
-        observed : sequence of Observation
-            Runs of the algorithm on this machine, oldest first.
-        supersteps : float
-            Supersteps of a pass where none was observed.
+        `supersteps` are those of a pass where none was observed.
         """
-        fitted = {
-            name: fit(
-                prior,
-                [
-                    (_work_observed(run, one), one.compute, one.exchange + run.overhead)
-                    for run in observed
-                    for one in run.elements
-                    if one.model == prior.model
-                ],
-            )
-            for name, prior in priors.items()
-        }
+        runs: dict[str, list[tuple[Work, float, float]]] = defaultdict(list)
+        for run in observed:
+            for one in run.elements:
+                work = Work.of(
+                    one.kind,
+                    one.threads,
+                    edges=run.passes * one.edges,
+                    host_edges=run.passes * one.host_edges,
+                    vertices=run.passes * one.vertices,
+                    bytes_sent=one.bytes_sent,
+                    supersteps=run.supersteps,
+                    several=len(run.elements) > 1,
+                )
+                runs[one.model].append((work, one.compute, one.exchange + run.overhead))
+        rates = {name: fit(prior, runs.get(prior.model, [])) for name, prior in priors.items()}
         counted = [run.supersteps / run.passes for run in observed if len(run.elements) > 1 and run.passes]
-        return cls(*traffic, fitted, statistics.median(counted) if counted else supersteps)
+        return cls(*traffic, rates, statistics.median(counted) if counted else supersteps)
 
     def predict(self, shares: Sequence[ElementShare], *, passes: float = 1.0) -> Prediction:
         """Predict a run with these shares of the graph."""
-        elements = [self._element(share, passes, several=len(shares) > 1) for share in shares]
-        fitted = [self.fitted[share.element] for share in shares]
+        elements = self._elements(shares, passes)
+        rates = [self.rates[share.element] for share in shares]
         totals = [one.compute_seconds + one.exchange_seconds for one in elements]
-        known = [one.runs for one in fitted]
         return Prediction(
-            tuple(elements),
+            elements,
             max(totals),
-            least_seconds=max(t / (1 + one.spread) for t, one in zip(totals, fitted, strict=True)),
-            most_seconds=max(t * (1 + one.spread) for t, one in zip(totals, fitted, strict=True)),
-            runs=max(known),
-            unobserved=tuple(share.element for share, runs in zip(shares, known, strict=True) if not runs),
+            least_seconds=max(t / (1 + one.spread) for t, one in zip(totals, rates, strict=True)),
+            most_seconds=max(t * (1 + one.spread) for t, one in zip(totals, rates, strict=True)),
+            runs=max(one.runs for one in rates),
+            unobserved=tuple(share.element for share, one in zip(shares, rates, strict=True) if not one.runs),
         )
 
     def cautious_seconds(self, shares: Sequence[ElementShare], *, passes: float = 1.0) -> float:
         """Return the seconds of a run if each element takes longer by its margin."""
         return max(
-            (one.compute_seconds + one.exchange_seconds) * (1 + self.fitted[share.element].margin)
+            (one.compute_seconds + one.exchange_seconds) * (1 + self.rates[one.name].margin)
+            for one in self._elements(shares, passes)
+        )
+
+    def _elements(self, shares: Sequence[ElementShare], passes: float) -> tuple[ElementPrediction, ...]:
+        works = (
+            Work.of(
+                share.kind,
+                share.threads,
+                edges=passes * share.sizes.edges,
+                host_edges=passes * share.host_edges,
+                vertices=passes * share.sizes.connected,
+                bytes_sent=passes
+                * (share.sizes.mirrors * self.pushed + share.sizes.remote_mirrors * self.pulled),
+                supersteps=passes * self.supersteps,
+                several=len(shares) > 1,
+            )
             for share in shares
-            for one in [self._element(share, passes, several=len(shares) > 1)]
         )
-
-    def _element(self, share: ElementShare, passes: float, *, several: bool) -> ElementPrediction:
-        sizes = share.sizes
-        work = work_of(
-            share.kind,
-            share.threads,
-            edges=passes * sizes.edges,
-            host_edges=passes * share.host_edges,
-            vertices=passes * sizes.connected,
-            bytes_sent=passes * (sizes.mirrors * self.pushed + sizes.remote_mirrors * self.pulled),
-            supersteps=passes * self.supersteps,
-            several=several,
+        return tuple(
+            ElementPrediction(share.element, *self.rates[share.element].seconds(work))
+            for share, work in zip(shares, works, strict=True)
         )
-        return ElementPrediction(share.element, *self.fitted[share.element].seconds(work))
-
-
-def _work_observed(run: Observation, one: ObservedElement) -> Work:
-    return work_of(
-        one.kind,
-        one.threads,
-        edges=run.passes * one.edges,
-        host_edges=run.passes * one.host_edges,
-        vertices=run.passes * one.vertices,
-        bytes_sent=one.bytes_sent,
-        supersteps=run.supersteps,
-        several=len(run.elements) > 1,
-    )

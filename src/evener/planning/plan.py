@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.partition.placement import Placement
     from evener.planning.cost_model import CostModel
     from evener.planning.prediction import Prediction
-    from evener.planning.workload import Workload
+    from evener.planning.prior import Workload
 
 __all__ = ["Plan", "choose"]
 
@@ -106,14 +106,7 @@ class Plan:
         return own / sum(edges) if sum(edges) else 0.0
 
     def predict(self, placed: PartitionedGraph, passes: float) -> Prediction:
-        """Return the prediction of a run on a graph that is placed by this plan.
-
-        Parameters
-        ----------
-        placed : PartitionedGraph
-        passes : float
-            Passes of the run.
-        """
+        """Return the prediction of a run on a graph that is placed by this plan."""
         prediction = self.model.predict(ElementShare.all_of(placed), passes=passes)
         return prediction.with_alternatives(self.alternatives, passes / self.passes if self.passes else 0.0)
 
@@ -205,31 +198,12 @@ def choose(
     passes: float = 1.0,
     cpu_alone: Element | None = None,
 ) -> tuple[Plan, Placement]:
-    """Return the plan with the least predicted time, and its placement.
+    """Return the plan with the least predicted time, and its placement, in which nothing is open.
 
-    The search compares placements by their seconds with margins: see `CostModel.cautious_seconds`.
-
-    Parameters
-    ----------
-    sizes : GraphSizes
-    work : Workload
-        The algorithm.
-    placement : Placement
-        The policy and the share to use; the best where they are open. If the elements are not open, the plan
-        must use all of them, and other placements are only alternatives.
-    elements : sequence of Element
-        Elements that may be used.
-    model : CostModel
-    passes : float
-        Passes of the run: iterations of PageRank, sources.
-    cpu_alone : Element, optional
-        The CPU without threads reserved for GPUs. Default: as in `elements`.
-
-    Returns
-    -------
-    Plan, Placement
-        The placement has elements, and nothing is open. Its alpha is None if elements divide the edges in
-        proportion to their threads.
+    The search compares placements by their seconds with margins: see `CostModel.cautious_seconds`. If the
+    elements of `placement` are not open, the plan must use all of them, and other placements are only
+    alternatives. `cpu_alone` is the CPU without threads reserved for GPUs. The alpha of the result is None if
+    elements divide the edges in proportion to their threads.
 
     Raises
     ------

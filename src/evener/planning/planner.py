@@ -11,8 +11,7 @@ from evener.errors import NO_USABLE_GPU, ArgumentError, DeviceError, DeviceOutOf
 from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import place_graph
-from evener.partition.estimate import GraphSizes
-from evener.partition.hint import with_placement_hint
+from evener.partition.estimate import GraphSizes, with_placement_hint
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import find_policy
 from evener.planning.cost_model import CostModel
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.partition.placement import Placement
     from evener.planning.plan import Plan
-    from evener.planning.workload import Workload
+    from evener.planning.prior import Workload
 
 __all__ = ["cost_model", "make_plan", "plan_and_place"]
 
@@ -38,26 +37,9 @@ __all__ = ["cost_model", "make_plan", "plan_and_place"]
 def make_plan(
     graph: Graph, work: Workload, placement: Placement, *, passes: float = 1.0
 ) -> tuple[Plan, Placement]:
-    """Return a plan and the placement that it chooses. Nothing is measured.
+    """Return a plan and the placement that it chooses, as `choose` does. Nothing is measured.
 
-    Parameters
-    ----------
-    graph : Graph
-    work : Workload
-        The algorithm.
-    placement : Placement
-        If its elements are not open, the plan uses all of them.
-    passes : float, default 1
-
-    Returns
-    -------
-    Plan, Placement
-        As of `choose`.
-
-    Raises
-    ------
-    ArgumentError, DeviceError, DeviceOutOfMemory
-        As in `evener.plan`.
+    If the elements of the placement are not open, the plan uses all of them.
     """
     if not isinstance(graph, Graph):
         msg = f"graph: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
@@ -91,15 +73,7 @@ def plan_and_place(
 
     If no element is named and a GPU turns out to be unusable, warn and use only the CPU, without a plan.
 
-    Parameters
-    ----------
-    graph, work, placement, passes
-        As in `make_plan`.
-
-    Raises
-    ------
-    DeviceOutOfMemory
-        If the graph does not fit the named elements. The message gives elements that fit.
+    If the graph does not fit the named elements, a `DeviceOutOfMemory` gives elements that fit.
     """
     try:
         plan, chosen = make_plan(graph, work, placement, passes=passes)

@@ -76,12 +76,7 @@ class Prediction:
     def with_alternatives(self, seconds: Mapping[str, float], passes: float = 1.0) -> Prediction:
         """Return the prediction with its speed-ups over "CPU alone" and "GPU alone".
 
-        Parameters
-        ----------
-        seconds : mapping of str to float
-            Predicted seconds of each alternative.
-        passes : float, default 1
-            Passes of this prediction for each pass of the alternatives.
+        `passes` is the number of passes of this prediction for each pass of the alternatives.
         """
         cpu, gpu = seconds.get("CPU alone"), seconds.get("GPU alone")
         return replace(

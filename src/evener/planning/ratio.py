@@ -89,13 +89,7 @@ class RatioFit:
 def fit_ratio(model: str, edges: Sequence[float], ratios: Sequence[float]) -> RatioFit:
     """Fit r against the edges of workloads: a regression for the smallest, constants for the others.
 
-    The ranges hold equal numbers of distinct workloads.
-
-    Parameters
-    ----------
-    model : str
-    edges, ratios : sequence of float, equal lengths
-        At least one workload.
+    The ranges hold equal numbers of distinct workloads. There is at least one workload.
     """
     order = np.argsort(edges, kind="stable")
     at, measured = np.asarray(edges, float)[order], np.asarray(ratios, float)[order]
@@ -113,14 +107,8 @@ def fit_ratio(model: str, edges: Sequence[float], ratios: Sequence[float]) -> Ra
 def cpu_share(r: float, least: float = 0.0, *, gpus: int = 1) -> float:
     """Return α = max(α_l, 1 / (r + 1)): the share of the edges on the CPU (G16 §III.E).
 
-    Parameters
-    ----------
-    r : float
-        The computation ratio of one GPU.
-    least : float
-        α_l: the smallest share with which the edges of the GPUs fit their memory.
-    gpus : int
-        GPUs for each CPU.
+    `r` is the ratio of one GPU, and `gpus` the number of GPUs for each CPU. `least` is α_l: the smallest
+    share with which the edges of the GPUs fit their memory.
 
     Examples
     --------
@@ -131,14 +119,7 @@ def cpu_share(r: float, least: float = 0.0, *, gpus: int = 1) -> float:
 
 
 def profiled_share(sizes: GraphSizes, elements: Sequence[Element], policy: str) -> float | None:
-    """Return α for a CPU and GPUs from a measured r; None if r was not measured or no share fits.
-
-    Parameters
-    ----------
-    sizes : GraphSizes
-    elements : sequence of Element
-    policy : str
-    """
+    """Return α for a CPU and GPUs from a measured r; None if r was not measured or no share fits."""
     gpus = [element for element in elements if element.kind != "cpu"]
     fit = stored_ratio(model_of(gpus[0])) if 0 < len(gpus) < len(elements) else None
     if fit is None:
@@ -161,7 +142,7 @@ def _fits(sizes: GraphSizes, elements: Sequence[Element], policy: str, alpha: fl
 def edge_speeds(model: CostModel, elements: Sequence[Element | ElementDescription]) -> list[float]:
     """Return the edges that each element processes in a second by the cost model."""
     return [
-        (one.threads if one.kind == "cpu" else 1) / model.fitted[one.name].coefficients.edge
+        (one.threads if one.kind == "cpu" else 1) / model.rates[one.name].coefficients.edge
         for one in elements
     ]
 

@@ -33,12 +33,13 @@ class Condition(NamedTuple):
     """When a run stops: after `limit` iterations, or when no vertex, or no sum, changes enough."""
 
     limit: int
-    fixed: bool  # the run has `limit` iterations, unless no vertex is active before
-    tolerance: float | None  # the sum of changes that ends the run; None if each vertex decides
-    text: str  # the condition in words
-    relative: bool = False  # `tolerance` is relative to the sum that the run adds up over all vertices
-    # What to do if the run reaches `limit` before, and if a value is beyond the range of its type, in words.
+    fixed: bool  # The run has `limit` iterations, unless no vertex is active before.
+    tolerance: float | None  # The sum of changes that ends the run. None: each vertex decides.
+    text: str  # The condition in words.
+    relative: bool = False  # `tolerance` is relative to the sum that the run adds up over all vertices.
+    # The advice if the run reaches `limit` before.
     remedy: str = "increase max_iter= or change until="
+    # The advice if a value is beyond the range of its type.
     overflow: str = "a function overflows or divides by 0; scale the first values or the weights"
 
     def is_met(self, all_converged: bool, change: float, total: float) -> bool:  # noqa: FBT001 - the value of the kernel

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from evener.errors import ArgumentError
+from evener.kernels.cpu import jit
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import Kernel, LinkedFunction
 from evener.kernels.loops import has_loop
@@ -51,8 +52,10 @@ _PARAMETERS: tuple[tuple[str, ...], ...] = (MESSAGE_PARAMETERS, (), VALUE_PARAME
 _lock = RLock()
 _kernels: dict[str, Any] = {}
 # Files whose code is part of every kernel with operators.
-_OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_names.py", "outer_values.py", "payload.py")
-_KERNEL_FILES = ("jit.py", "pipeline.py", "checked_integers.py", "work_queue.py")
+_OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_values.py", "payload.py")
+_KERNEL_FILES = (
+    "jit.py", "pipeline.py", "checked_integers.py", "work_queue.py", "atomics.py", "bits.py", "build.py",
+)  # fmt: skip
 # Kernels and results of checks kept in memory; most kernels have one check.
 _MAX_KERNELS = 128
 
@@ -69,14 +72,14 @@ class Operators(NamedTuple):
         """Return the operators as functions for the ``.cu`` files: see operators.cuh."""
         wide = "float64" if real else "int64"
         types = dict.fromkeys(MESSAGE_PARAMETERS, "int64") | {"total": "float64", "initial": wide}
-        found = []
+        functions = []
         for name, extra in zip(self._fields, _PARAMETERS, strict=True):
             operator: Operator = getattr(self, name)
             parameters = (wide, wide, *(types[parameter] for parameter in extra))
             returns = "int64" if name == "until" else wide
             python = operator.fixed.adapter(extra)
-            found.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
-        return tuple(found)
+            functions.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
+        return tuple(functions)
 
 
 def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kernel:
@@ -94,7 +97,8 @@ def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kerne
 
     @lru_cache(maxsize=1)
     def gpu_kernels() -> Callable[..., Any]:
-        key = digest(source_key(make_iterate), f"{wide} {per_edge}", *(one.meaning for one in operators))
+        meanings = (operator.meaning for operator in operators)
+        key = digest(source_key(make_iterate), f"{wide} {per_edge}", *meanings)
         return kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)
 
     return Kernel(cpu=on_cpu, cuda=lambda *args: gpu_kernels()(*args), name="gimv")
@@ -136,9 +140,8 @@ def _fixed(given: Any) -> Any:
     """Return operators with their numbers as constants."""
     if isinstance(given, Operator):
         return given.fixed
-    return given._replace(
-        **{name: one.fixed for name, one in given._asdict().items() if isinstance(one, Operator)}
-    )
+    operators = {name: part for name, part in given._asdict().items() if isinstance(part, Operator)}
+    return given._replace(**{name: operator.fixed for name, operator in operators.items()})
 
 
 def user_kernel(
@@ -148,20 +151,23 @@ def user_kernel(
     *sources: Callable[..., Any],
     **variant: Any,
 ) -> Callable[..., Any]:
-    """Return a kernel for CPUs with operators compiled into it, which gets their numbers first.
+    """Return a kernel for CPUs with operators compiled into it.
 
-    If an operator has a loop, which may not end, the kernel is `interruptible`.
+    The kernel gets the numbers of the operators first; the returned function adds them.
+
+    If an operator has a loop, which may not end, the kernel is `interruptible`, except with a threading layer
+    of Numba that is not thread-safe.
 
     `make` returns the kernel, given the compiled operators and the `variant`, which is part of the key.
-    `parameters` are those that the kernel gives each operator after its own. The code of the kernel is in the
-    file of `make`, and in those of the functions `sources`.
+    For each operator, `parameters` names the values that the kernel passes after the first ones. The code of
+    the kernel is in the file of `make`, and in those of the functions `sources`.
     """
 
     def build(cache: KernelCache) -> Any:
-        firsts = [0, *accumulate(len(one.numbers) if one else 0 for one in operators)]
+        firsts = [0, *accumulate(len(operator.numbers) if operator else 0 for operator in operators)]
         adapted = [
-            one.adapted(extra, first) if one else None
-            for one, extra, first in zip(operators, parameters, firsts[:-1], strict=True)
+            operator.adapted(extra, first) if operator else None
+            for operator, extra, first in zip(operators, parameters, firsts[:-1], strict=True)
         ]
         kernel = make(*adapted, **variant)
         kernel._cache = cache  # noqa: SLF001 - Numba has no public way
@@ -169,18 +175,21 @@ def user_kernel(
 
     variant_key = f"{make.__qualname__} {variant} {WORKERS}"
     key = digest(source_key(make, *sources), variant_key, *_codes(operators))
-    own = [one for one in operators if one]
+    given = [operator for operator in operators if operator]
     # Numba's parallel loops get no empty tuple.
-    numbers = tuple(number for one in own for number in one.numbers) or (0,)
+    numbers = tuple(number for operator in given for number in operator.numbers) or (0,)
     called = partial(kernel_of(key, build), numbers)
-    return _interruptible(called) if any(has_loop(one.function) for one in own) else called
+    # Without a thread-safe layer, this thread holds the lock, and the kernel's thread would wait for it.
+    if jit.THREAD_SAFE and any(has_loop(operator.function) for operator in given):
+        return _interruptible(called)
+    return called
 
 
 def _interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return an `interruptible` kernel whose parallel loops run on as many threads as its caller allows."""
 
     def on_threads(threads: int, *args: Any) -> Any:
-        numba.set_num_threads(threads)  # each thread has a number of its own
+        numba.set_num_threads(threads)  # Numba keeps the number for each thread
         return kernel(*args)
 
     interrupted = interruptible(on_threads)
@@ -199,17 +208,17 @@ def checked(
     """
 
     def build(cache: KernelCache) -> str:
-        found = cache.checked
-        if found is None:
-            found = str(check())
-            cache.mark_checked(found)
-        return found
+        result = cache.checked
+        if result is None:
+            result = str(check())
+            cache.mark_checked(result)
+        return result
 
     return kernel_of(digest(source_key(check, *sources), variant, *_codes(operators)), build)
 
 
 def _codes(operators: Iterable[Operator | None]) -> list[str]:
-    return [one.code if one else "" for one in operators]
+    return [operator.code if operator else "" for operator in operators]
 
 
 def digest(*parts: str) -> str:

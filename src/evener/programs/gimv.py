@@ -22,7 +22,6 @@ from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
-from evener.programs.columns import message_columns
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
     VALUE_PARAMETERS,
@@ -32,6 +31,7 @@ from evener.programs.compilation import (
     settled,
 )
 from evener.programs.gimv_fields import run_fields
+from evener.programs.kernels_gpu import message_columns
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator

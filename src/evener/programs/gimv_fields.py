@@ -20,16 +20,17 @@ from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, checked, 
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
-from evener.programs.payload import Payload, check_combined, state_class
-from evener.programs.program_functions import Fields, ProgramFunctions
-from evener.programs.vertex_compilation import (
+from evener.programs.payload import Fields, Payload, check_combined, state_class
+from evener.programs.vertex_kernels_cpu import ProgramFunctions
+from evener.programs.vertex_program import program_spec
+from evener.programs.vertex_run import (
     APPLY_PARAMETERS,
     SEND_PARAMETERS,
     check_fields,
     checked_message,
+    run_functions,
+    weights_are_real,
 )
-from evener.programs.vertex_program import program_spec
-from evener.programs.vertex_run import run_functions, weights_are_real
 from evener.spec.arguments import check_signed_weights
 
 if TYPE_CHECKING:

@@ -33,7 +33,18 @@ def make_iterate(
     `wide` is ``np.float64`` or ``np.int64``. If `per_edge`, `combine2` is called for each edge instead of
     each vertex.
     """
-    pull_row = _pull_values(wide, combine2, combine_all) if per_edge else _pull_messages(wide, combine_all)
+
+    @inline_step
+    def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message, numbers):
+        pulled = identity
+        for e in range(begin, end):
+            u = np.uint64(targets[e])
+            x = wide(message[u])
+            if per_edge:
+                own_degree, vertex = np.int64(degree[u]), np.int64(vertices[u])
+                x = wide(combine2(wide(weights[e]), x, own_degree, vertex, n, numbers))
+            pulled = wide(combine_all(pulled, x, numbers))
+        return pulled
 
     @inline_step
     def share(
@@ -109,28 +120,3 @@ def make_iterate(
         return converged, change, size
 
     return iterate
-
-
-def _pull_messages(wide, combine_all):
-    @inline_step
-    def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message, numbers):  # noqa: ARG001 - as below
-        pulled = identity
-        for e in range(begin, end):
-            pulled = wide(combine_all(pulled, wide(message[targets[e]]), numbers))
-        return pulled
-
-    return pull_row
-
-
-def _pull_values(wide, combine2, combine_all):
-    @inline_step
-    def pull_row(begin, end, targets, weights, identity, degree, vertices, n, message, numbers):
-        pulled = identity
-        for e in range(begin, end):
-            u = np.uint64(targets[e])
-            own = wide(message[u])
-            x = combine2(wide(weights[e]), own, np.int64(degree[u]), np.int64(vertices[u]), n, numbers)
-            pulled = wide(combine_all(pulled, wide(x), numbers))
-        return pulled
-
-    return pull_row

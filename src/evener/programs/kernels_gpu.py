@@ -1,23 +1,33 @@
-"""GIM-V on GPUs: the launches of one iteration, by kernels with the operators linked in."""
+"""GIM-V on GPUs: the launches of one iteration, by kernels with the operators linked in.
+
+Vertex programs share the kernels of ``columns.cu``, which combine messages over column blocks.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from evener.errors import DeviceOutOfMemory
 from evener.kernels.kernel import Kernel, LinkedFile
-from evener.programs.columns import ColumnKernels
+from evener.partition.column_blocks import column_blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
     from evener.elements import Element
     from evener.kernels.kernel import LinkedFunction
     from evener.partition.column_blocks import ColumnBlocks
+    from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["FILES", "make_iterate"]
+__all__ = ["COLUMNS", "FILES", "ColumnKernels", "make_iterate", "message_columns"]
 
 # Kernels over rows, and the kernel that ends an iteration over column blocks.
 FILES = (f"{__package__}:kernels", f"{__package__}:finish")
+COLUMNS = f"{__package__}:columns"
 
 
 def make_iterate(functions: tuple[LinkedFunction, ...], key: str, *, per_edge: bool) -> Callable[..., Any]:
@@ -52,3 +62,73 @@ def make_iterate(functions: tuple[LinkedFunction, ...], key: str, *, per_edge: b
         )  # fmt: skip
 
     return iterate
+
+
+def message_columns(
+    pg: PartitionedGraph, direction: Literal["in_", "out"], identity: float
+) -> list[ColumnBlocks | None]:
+    """Return the column blocks of each partition, for float32 messages; None if an element uses rows.
+
+    The targets of the edges in the given direction send messages. `identity` is the message of a vertex
+    without messages.
+
+    An element uses rows if it has no column blocks, or no memory for results. All elements use rows if
+    float32 cannot represent the identity. `partial` holds the identity, because kernels also combine the
+    unused places between the results of tiles.
+    """
+    columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
+    with np.errstate(over="ignore"):
+        if np.float32(identity) != identity:
+            return columns
+    for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True)):
+        edges = getattr(partition, direction)
+        blocks = column_blocks_of(partition, edges, element, pg.mirrors_of(p))
+        if blocks is not None and identity != 0:
+            try:
+                own = element.allocate(len(blocks.partial), np.float32, identity)
+            except DeviceOutOfMemory:
+                continue
+            blocks = replace(blocks, partial=own)
+        columns[p] = blocks
+    return columns
+
+
+class ColumnKernels:
+    """The kernels of ``columns.cu``, with the functions of the user, whose code `key` identifies."""
+
+    def __init__(self, functions: tuple[LinkedFunction, ...], key: str) -> None:
+        self.file = LinkedFile(COLUMNS, key, functions)
+        self._local, self._remainder, self._tiles = (
+            Kernel(cuda=self.file, name=name)
+            for name in ("combine_local_items", "combine_remainders", "combine_tiles")
+        )
+
+    def combine_items(self, element: Element, columns: ColumnBlocks, identity: Any, message: Any) -> None:
+        """Write the combined messages of each tile and block to ``columns.partial``.
+
+        `identity` is an array of one float64, and `message` has a float32 for each local vertex.
+        """
+        local, rest = columns.local, columns.remainder
+        if len(local.width):
+            element.kernel(self._local)(
+                columns.block_items, local.width, local.starts, local.ends, local.order, local.places,
+                local.words, columns.columns, identity, message, columns.partial, columns.taken,
+            )  # fmt: skip
+        if len(rest.width):
+            element.kernel(self._remainder)(
+                rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, identity, message,
+                columns.partial,
+            )  # fmt: skip
+
+    def combine_rows(
+        self, element: Element, columns: ColumnBlocks, identity: Any, message: Any, again: int, combined: Any
+    ) -> None:
+        """Write the combined messages of each row to `combined`, a float64 for each owned vertex.
+
+        If `again` is 1, `combined` holds messages of other rows, and they are combined too.
+        """
+        self.combine_items(element, columns, identity, message)
+        element.kernel(self._tiles)(
+            columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, identity, again,
+            combined,
+        )  # fmt: skip

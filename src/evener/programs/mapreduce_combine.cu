@@ -1,4 +1,4 @@
-// MapReduce: combine the payloads of sorted records with equal keys. See mapreduce/reducer_gpu.py.
+// MapReduce: combine the payloads of sorted records with equal keys. See mapreduce/reducer.py.
 
 #include "edge_range.cuh"
 

@@ -1,4 +1,4 @@
-// MapReduce: the map function of the user, for each edge of a chunk. See mapreduce/worker_gpu.py.
+// MapReduce: the map function of the user, for each edge of a chunk. See mapreduce/worker.py.
 
 #include "edge_range.cuh"
 

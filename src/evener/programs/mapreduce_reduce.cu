@@ -1,4 +1,4 @@
-// MapReduce: a function of the user reduces all values of a key. See mapreduce/reducer_gpu.py.
+// MapReduce: a function of the user reduces all values of a key. See mapreduce/reducer.py.
 
 #include "common.cuh"
 

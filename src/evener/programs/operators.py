@@ -39,15 +39,15 @@ __all__ = ["Operator", "read_operator", "type_text"]
 class Operator:
     """A checked operator."""
 
-    name: str  # the argument that gave the function
-    python: FunctionType  # the function of the user
-    function: FunctionType  # with the values of outer variables, and with more parameters for `numbers`
-    own: tuple[str, ...]  # the parameters whose meaning follows from their position
-    extra: tuple[str, ...]  # the parameters after them
-    reads: frozenset[str]  # the parameters of `own` that the code reads
-    reorder: bool  # LLVM may reorder the arithmetic
-    numbers: tuple[Any, ...]  # the numbers that the code uses from outside
-    key: str  # identifies the code, the types of `numbers`, and all other values that it uses
+    name: str  # The argument that gave the function.
+    python: FunctionType  # The function of the user.
+    function: FunctionType  # It has the values of outer variables, and more parameters for `numbers`.
+    own: tuple[str, ...]  # The parameters whose meaning follows from their position.
+    extra: tuple[str, ...]  # The parameters after them.
+    reads: frozenset[str]  # The parameters of `own` that the code reads.
+    reorder: bool  # LLVM may reorder the arithmetic.
+    numbers: tuple[Any, ...]  # The numbers that the code uses from outside.
+    key: str  # It identifies the code, the types of `numbers`, and all other values that the code uses.
 
     @property
     def code(self) -> str:

@@ -1,24 +1,46 @@
-"""Values that operators may use from outside, and the key of each value.
+"""Outer values: the names that operators read from outside, and the values that are allowed.
 
-Compiled code depends on these values, so a key represents a value completely. A kind of value that no key
+A read such as ``Rate.STEP.value`` is one value for the code. `replace_reads` lets code read such a value from
+a variable instead. Instructions keep their places, so jumps and line numbers stay valid.
+
+Compiled code depends on outer values, so a key represents a value completely. A kind of value that no key
 represents is not allowed.
 """
 
 from __future__ import annotations
 
 import cmath
+import dis
 import enum
 import math
 import operator
 import random
+import sys
 from collections import namedtuple
 from functools import lru_cache
-from typing import Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["constant_key", "is_library", "is_number", "is_random", "plain_value"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
+__all__ = [
+    "Read",
+    "constant_key",
+    "is_library",
+    "is_number",
+    "is_random",
+    "nested_codes",
+    "plain_value",
+    "reads_of",
+    "replace_reads",
+]
+
+_WIDTH = 2  # bytes of an instruction, of a cache entry and of EXTENDED_ARG
+# Since Python 3.12, LOAD_ATTR has a bit for the attribute of a call.
+_HAS_METHOD_BIT = sys.version_info >= (3, 12)
 _MODULES = (math, cmath, operator, np, np.linalg)
 # Built-in functions and types without effects on anything outside an operator.
 _BUILTINS = (
@@ -42,6 +64,81 @@ _NOT_ARITHMETIC = {
     "__new__", "__repr__", "__str__", "__format__", "__doc__", "__hash__", "__getattribute__", "__sizeof__",
     "__getnewargs__",
 }  # fmt: skip
+
+
+class Read(NamedTuple):
+    """A read of an outer name."""
+
+    path: tuple[str, ...]  # the name, and the attributes that follow it
+    line: int
+    begin: int  # the bytes of the instructions
+    end: int
+    called: bool  # the instructions prepare a call of the value
+
+    @property
+    def text(self) -> str:
+        """The read as in the source."""
+        return ".".join(self.path)
+
+
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of each function that is defined in the code."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+
+
+def reads_of(code: CodeType) -> list[Read]:
+    """Return all reads of global and enclosing names, without those of nested functions."""
+    steps, begins, begin = [], [], None
+    for step in dis.get_instructions(code):
+        begin = step.offset if begin is None else begin
+        if step.opname != "EXTENDED_ARG":
+            steps.append(step)
+            begins.append(begin)
+            begin = None
+    begins.append(len(code.co_code))
+    found, line, i = [], code.co_firstlineno, 0
+    while i < len(steps):
+        step, first = steps[i], i
+        line = step.positions.lineno if step.positions and step.positions.lineno else line
+        i += 1
+        if step.opname not in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+            continue
+        if "DEREF" in step.opname and step.argval not in code.co_freevars:
+            continue
+        path, called = [str(step.argval)], step.opname == "LOAD_GLOBAL" and bool((step.arg or 0) & 1)
+        ends = False
+        while not ends and i < len(steps) and _is_attribute(steps[i]):
+            step = steps[i]
+            path.append(str(step.argval))
+            ends = step.opname == "LOAD_METHOD" or (_HAS_METHOD_BIT and bool((step.arg or 0) & 1))
+            i += 1
+        called = called or ends
+        found.append(Read(tuple(path), line, begins[first], begins[i], called))
+    return found
+
+
+def _is_attribute(step: dis.Instruction) -> bool:
+    """Return whether an instruction reads an attribute of the value before it, in all executions."""
+    return step.opname in ("LOAD_ATTR", "LOAD_METHOD") and not step.is_jump_target
+
+
+def replace_reads(code: CodeType, reads: Mapping[str, list[Read]]) -> CodeType:
+    """Return code that reads new free variables in the place of the reads, which prepare no calls.
+
+    Python cannot run code with new free variables, because no instruction copies them. Numba can compile it.
+    A ValueError is raised if the code has too many variables for instructions of two bytes.
+    """
+    # A cell variable that is a parameter has one place.
+    places = len({*code.co_varnames, *code.co_cellvars}) + len(code.co_freevars)
+    changed = bytearray(code.co_code)
+    for place, same_reads in enumerate(reads.values(), places):
+        for read in same_reads:
+            unused = (read.end - read.begin) // _WIDTH - 1
+            instructions = [dis.opmap["LOAD_DEREF"], place, *[dis.opmap["NOP"], 0] * unused]
+            changed[read.begin : read.end] = bytes(instructions)
+    return code.replace(co_code=bytes(changed), co_freevars=(*code.co_freevars, *reads))
 
 
 def is_library(value: Any) -> bool:
@@ -78,7 +175,7 @@ def constant_key(value: Any) -> str | None:
     if is_number(value):
         return f"{type(value).__name__}:{value!r}"
     if isinstance(value, tuple):
-        keys = [constant_key(one) for one in value]
+        keys = [constant_key(item) for item in value]
         kind = "tuple" if type(value) is tuple else _class_key(type(value))
         return None if kind is None or None in keys else f"{kind}({', '.join(map(str, keys))})"
     if isinstance(value, np.dtype):
@@ -88,27 +185,27 @@ def constant_key(value: Any) -> str | None:
     return _library().get(id(value))
 
 
-def _class_key(found: type) -> str | None:
+def _class_key(kind: type) -> str | None:
     """Return the key of a class of named tuples without methods of its own; None for other classes."""
-    names = getattr(found, "_fields", None)
-    if found.__mro__ != (found, tuple, object) or names is None:
+    names = getattr(kind, "_fields", None)
+    if kind.__mro__ != (kind, tuple, object) or names is None:
         return None
-    defaults = found._field_defaults  # type: ignore[attr-defined]
-    keys = {name: constant_key(one) for name, one in defaults.items()}
-    if set(vars(found)) - _OF_NAMED_TUPLES - set(names) or None in keys.values():
+    defaults = kind._field_defaults  # type: ignore[attr-defined]
+    keys = {name: constant_key(item) for name, item in defaults.items()}
+    if set(vars(kind)) - _OF_NAMED_TUPLES - set(names) or None in keys.values():
         return None
-    return f"{found.__name__}{names}{keys}"
+    return f"{kind.__name__}{names}{keys}"
 
 
 @lru_cache(maxsize=1)
 def _library() -> dict[int, str]:
     """Return the name of each function and type of the libraries, by its identity."""
-    found = {id(value): value.__name__ for value in _BUILTINS}
+    names = {id(value): value.__name__ for value in _BUILTINS}
     for module in _MODULES:
         for name, value in vars(module).items():
             if callable(value) and not name.startswith("_"):
-                found[id(value)] = f"{module.__name__}.{name}"
-    return found
+                names[id(value)] = f"{module.__name__}.{name}"
+    return names
 
 
 _library()  # before a program can change the modules

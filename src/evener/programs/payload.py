@@ -1,11 +1,11 @@
-"""Payloads: messages and records of one or several numbers, and functions that read and write them."""
+"""Payloads: messages, records and states of numbers, and functions that read and write them."""
 
 from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
@@ -15,11 +15,13 @@ from evener.kernels.cpu.jit import inlined
 from evener.programs.operators import type_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from evener.programs.operators import Operator
 
-__all__ = ["Payload", "apart", "check_combined", "state_class"]
+__all__ = ["Fields", "Payload", "apart", "check_combined", "state_class"]
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,28 @@ class Payload:
             kind, names["State"] = "State", state_class(self.names)
         body = fields[0] if self.single else f"{kind}({', '.join(fields)},)"
         return _function(source.format(body), names)
+
+
+class Fields(NamedTuple):
+    """The fields of a state, or of a value of GIM-V."""
+
+    names: tuple[str, ...]
+    dtypes: tuple[str, ...]  # "float32", "float64" or "int64"
+
+    @classmethod
+    def of(cls, first: Mapping[str, NDArray[Any]]) -> Fields:
+        """Return the fields with these first values."""
+        return cls(tuple(first), tuple(str(values.dtype) for values in first.values()))
+
+    @property
+    def value(self) -> Payload:
+        """The fields as a tuple, as operators of GIM-V see them."""
+        return Payload.of_dtypes(self.dtypes)
+
+    @property
+    def state(self) -> Payload:
+        """The fields as a named tuple, as functions of a vertex program see them."""
+        return Payload(self.value.kinds, single=False, names=self.names)
 
 
 @lru_cache(maxsize=64)

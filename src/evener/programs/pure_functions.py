@@ -23,8 +23,17 @@ from numba.core.dispatcher import Dispatcher
 from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.cpu.jit import inlined
-from evener.programs.outer_names import Read, nested_codes, reads_of, replace_reads
-from evener.programs.outer_values import constant_key, is_library, is_number, is_random, plain_value
+from evener.programs.outer_values import (
+    Read,
+    constant_key,
+    is_library,
+    is_number,
+    is_random,
+    nested_codes,
+    plain_value,
+    reads_of,
+    replace_reads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,22 +20,44 @@ from evener.kernels.cpu.jit import guarded, inline_step, uncached_parallel, vert
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 if TYPE_CHECKING:
-    from evener.programs.payload import Payload
+    from evener.programs.operators import Operator
+    from evener.programs.payload import Fields, Payload
 
-__all__ = ["KernelShape", "make_step"]
+__all__ = ["KernelShape", "ProgramFunctions", "make_step"]
 
 _ONE = np.uint64(1)
+
+
+class ProgramFunctions(NamedTuple):
+    """The checked functions of a program, and its fields."""
+
+    fields: Fields
+    send: Operator
+    combine: Operator | None  # None for the most frequent message
+    apply: Operator
+    aggregate: Operator
+
+    @property
+    def meaning(self) -> str:
+        """Identifies the functions with all their values, and the fields."""
+        functions = [one.meaning if one else "most_frequent" for one in self.operators]
+        return " ".join([str(self.fields), *functions])
+
+    @property
+    def operators(self) -> tuple[Operator | None, ...]:
+        """All functions."""
+        return self.send, self.combine, self.apply, self.aggregate
 
 
 class KernelShape(NamedTuple):
     """Properties of a program that decide which code its kernel has."""
 
-    message: Payload  # the numbers of a message
-    real_weights: bool  # weights are float64 instead of int64
-    per_edge: bool  # each edge makes its message, because it depends on the weight
-    both: bool  # messages travel along edges in both directions
-    timed: bool  # all vertices send in each superstep, because messages depend on its number
-    only_out: bool  # all messages travel along out-edges
+    message: Payload  # The numbers of a message.
+    real_weights: bool  # Weights are float64 instead of int64.
+    per_edge: bool  # Each edge makes its message, because it depends on the weight.
+    both: bool  # Messages travel along edges in both directions.
+    timed: bool  # All vertices send in each superstep, because messages depend on its number.
+    only_out: bool  # All messages travel along out-edges.
 
 
 def make_step(
@@ -135,18 +157,13 @@ def make_step(
 def _message_of(load, send, shape):
     """Return a function that returns the message of an edge."""
     load_message, cast = shape.message.load, shape.message.cast
-    wide_weight = np.float64 if shape.real_weights else np.int64
-    if not shape.per_edge:
-
-        @vertex_step
-        def message(e, row, sent, degree, vertices, n, iteration, numbers):  # noqa: ARG001 - as below
-            return load_message(sent, row[1][e])
-
-        return message
+    wide_weight, per_edge = np.float64 if shape.real_weights else np.int64, shape.per_edge
 
     @vertex_step
     def message(e, row, sent, degree, vertices, n, iteration, numbers):
         u = np.uint64(row[1][e])
+        if not per_edge:
+            return load_message(sent, u)
         state, weight = load(sent, u), wide_weight(row[2][e])
         return cast(send(state, weight, np.int64(degree[u]), np.int64(vertices[u]), n, iteration, numbers))
 

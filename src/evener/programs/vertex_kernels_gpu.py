@@ -1,4 +1,4 @@
-"""Vertex programs on GPUs: the launches of one superstep, by kernels with the functions linked in."""
+"""Vertex programs on GPUs: the functions that are linked into kernels, and the launches of one superstep."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
-from evener.programs.columns import ColumnKernels
+from evener.programs.kernels_gpu import ColumnKernels
 from evener.programs.payload import apart, state_class
+from evener.programs.steps import message_dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,30 +18,30 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.programs.operators import Operator
-    from evener.programs.payload import Payload
-    from evener.programs.program_functions import Fields, ProgramFunctions
-    from evener.programs.vertex_kernels_cpu import KernelShape
+    from evener.programs.payload import Fields, Payload
+    from evener.programs.vertex_kernels_cpu import KernelShape, ProgramFunctions
+
+    # The code of functions, and for each function its operator, name, result and parameters.
+    Code = tuple[str, Sequence[tuple[Operator | None, str, str, tuple[str, ...]]]]
 
 __all__ = [
     "APPLY",
     "COMBINE",
-    "FIELDS",
     "FREQUENT",
-    "PLACE",
-    "PLACES",
-    "POINTERS",
+    "MAX_NUMBERS",
     "TABLE_BYTES",
+    "TUPLES",
     "GpuArrays",
     "GpuStep",
-    "Step",
-    "linked",
     "linked_functions",
-    "places_of",
-    "state_code",
 ]
 
-APPLY, COMBINE, FREQUENT = (f"{__package__}:vertex_{name}" for name in ("apply", "combine", "frequent"))
+APPLY, COMBINE, FREQUENT, TUPLES = (
+    f"{__package__}:vertex_{name}" for name in ("apply", "combine", "frequent", "tuples")
+)
 
+# Most numbers of a message; as in vertex_tuples.cu.
+MAX_NUMBERS = 8
 # Messages of a vertex that a warp counts, and whose table fits shared memory; as in vertex_frequent.cu.
 _FEW, _MANY = 32, 2048
 # Bytes of a place in a table, and of all tables in global memory for each vertex. If one table needs more,
@@ -48,11 +49,12 @@ _FEW, _MANY = 32, 2048
 _PLACE_BYTES, TABLE_BYTES = 12, 64
 
 # The parameters through which functions read and write fields; see vertex_functions.cuh.
-_POINTERS = {"float32": "floats", "float64": "doubles", "int64": "integers"}
-FIELDS = (*(f"{dtype}**" for dtype in _POINTERS), "int64")
-POINTERS = f"{', '.join(_POINTERS.values())}, v"
-PLACE = ("int64", "int64", "int64", "int64")
-PLACES = "degree, vertex, n, iteration"
+_TABLES = {"float32": "floats", "float64": "doubles", "int64": "integers"}
+_FIELDS = (*(f"{dtype}**" for dtype in _TABLES), "int64")
+_POINTERS = f"{', '.join(_TABLES.values())}, v"
+_PLACE = ("int64", "int64", "int64", "int64")
+_PLACES = "degree, vertex, n, iteration"
+_TUPLE = ("float64*", "int64*")
 
 
 class GpuArrays:
@@ -86,120 +88,203 @@ class GpuArrays:
 
     def addresses(self, arrays: Sequence[Any]) -> Any:
         """Return the addresses of arrays, as an array of the GPU."""
-        found = tuple(int(array.data.ptr) for array in arrays)
-        if found not in self._addresses:
-            self._addresses[found] = self.element.upload(np.array(found, np.uint64))
-        return self._addresses[found]
+        key = tuple(int(array.data.ptr) for array in arrays)
+        if key not in self._addresses:
+            self._addresses[key] = self.element.upload(np.array(key, np.uint64))
+        return self._addresses[key]
 
 
-class Step:
+class GpuStep:
     """A function of a GPU that does the work of `step` in `evener.programs.vertex_kernels_cpu`.
 
-    `files` has the files of all kernels.
+    `files` has the kernels that combine messages by rows, and the kernel that applies them. If floating-point
+    numbers are combined, it also has the kernels that combine them in column blocks.
     """
 
-    files: tuple[LinkedFile, ...]
-    _apply: Kernel
-
-    def __init__(self, shape: KernelShape) -> None:
-        self._shape = shape
+    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: KernelShape) -> None:
+        self._shape, single = shape, shape.message.single
+        self._combines = any(function.name.startswith("combine_") for function in functions)
+        of_numbers = (COMBINE if self._combines else FREQUENT, APPLY)
+        gather, apply = (
+            LinkedFile(file, key, functions) for file in (of_numbers if single else (TUPLES, TUPLES))
+        )
+        self._columns: ColumnKernels | None = None
+        self.files: tuple[LinkedFile, ...] = (gather, apply) if single else (gather,)
+        if self._combines and single and shape.message.kinds == "f":
+            self._columns = ColumnKernels(functions, key)
+            self.files += (self._columns.file,)
+        self._by_rows, self._by_edges, self._tuples, self._few, self._many = (
+            Kernel(cuda=gather, name=name)
+            for name in (
+                "combine_messages", "combine_edges", "combine_tuples", "most_frequent_of_few",
+                "most_frequent_of_many",
+            )
+        )  # fmt: skip
+        self._apply = Kernel(cuda=apply, name="apply_messages" if single else "apply_tuples")
 
     def __call__(
-        self, own: GpuArrays, dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
+        self, gpu: GpuArrays, dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
         fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int,
         iteration: int, total: float, scheduled: Any, active: Any,
     ) -> Any:  # fmt: skip
         """Launch the kernels of a superstep. If `dense`, they read all edges in column blocks, if built."""
-        shape, place = self._shape, (degree, vertices, n, iteration)
-        if not first:
-            self._gather(own, near, far, nothing, dense, (everyone, scheduled), sent, fields, place)
-        result = own.element.kernel(self._apply)(
+        shape, place, works = self._shape, (degree, vertices, n, iteration), (everyone, scheduled)
+        if not first and self._combines:
+            self._combine(gpu, near, far, nothing, dense, works, sent, place)
+        elif not first:
+            states = gpu.addresses(sent if shape.per_edge else fields)
+            self._find_most_frequent(gpu, near, far, nothing[0], works, sent[0], states, place)
+        messages = (sent[0], next_sent[0])
+        if not shape.message.single:
+            messages = (gpu.addresses(sent), gpu.addresses(next_sent))
+        result = gpu.element.kernel(self._apply)(
             first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
-            own.combined, own.addresses(fields), *place, total, self._messages(own, sent),
-            self._messages(own, next_sent), active,
+            gpu.combined, gpu.addresses(fields), *place, total, *messages, active,
         )  # fmt: skip
         if shape.per_edge:
             for field, target in zip(fields, next_sent, strict=True):
                 target[: len(field)] = field
         return result
 
-    def _gather(
-        self, own: GpuArrays, near: Any, far: Any, nothing: Any, dense: bool, works: Any,  # noqa: FBT001
-        sent: Any, fields: Any, place: Any,
+    def _combine(
+        self, gpu: GpuArrays, near: Any, far: Any, nothing: Any, dense: bool, works: Any,  # noqa: FBT001
+        sent: Any, place: Any,
     ) -> None:  # fmt: skip
-        """Launch the kernels that write the combined messages."""
-        raise NotImplementedError
-
-    def _messages(self, own: GpuArrays, sent: Any) -> Any:
-        """Return the argument of a kernel for arrays of messages."""
-        raise NotImplementedError
-
-
-class GpuStep(Step):
-    """A step whose messages are numbers.
-
-    `files` has the kernels that combine messages by rows, and the kernel that applies them. If floating-point
-    messages are combined, it also has the kernels that combine them in column blocks.
-    """
-
-    def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: KernelShape) -> None:
-        super().__init__(shape)
-        self._combines = any(one.name.startswith("combine_all") for one in functions)
-        gather, apply = (
-            LinkedFile(file, key, functions) for file in (COMBINE if self._combines else FREQUENT, APPLY)
-        )
-        real = shape.message.kinds == "f"
-        self._columns = ColumnKernels(functions, key) if self._combines and real else None
-        self.files = (gather, apply) if self._columns is None else (gather, apply, self._columns.file)
-        self._apply = Kernel(cuda=apply, name="apply_messages")
-        self._by_rows, self._edges, self._few, self._many = (
-            Kernel(cuda=gather, name=name)
-            for name in ("combine_messages", "combine_edges", "most_frequent_of_few", "most_frequent_of_many")
-        )
-
-    def _messages(self, own: GpuArrays, sent: Any) -> Any:  # noqa: ARG002 - for tuples
-        return sent[0]
-
-    def _gather(
-        self, own: GpuArrays, near: Any, far: Any, nothing: Any, dense: bool, works: Any,  # noqa: FBT001
-        sent: Any, fields: Any, place: Any,
-    ) -> None:  # fmt: skip
-        states = own.addresses(sent if self._shape.per_edge else fields)
-        if not self._combines:
-            self._find_most_frequent(own, near, far, nothing[0], works, sent[0], states, place)
-            return
-        for again, rows in enumerate((near, far) if self._shape.both else (near,)):
+        """Launch the kernels that write the combined messages, for each direction."""
+        shape, kernel = self._shape, gpu.element.kernel
+        for again, rows in enumerate((near, far) if shape.both else (near,)):
             offsets, targets, weights, blocks, columns = rows
-            given = (offsets, targets, blocks, nothing[0], *works, again, own.combined)
-            if self._shape.per_edge:
-                own.element.kernel(self._edges)(*given, weights, states, *place)
+            given = (offsets, targets, blocks, nothing[0], *works, again, gpu.combined)
+            if not shape.message.single:
+                kernel(self._tuples)(
+                    *rows[:4], gpu.addresses(nothing), *works, again, shape.per_edge, gpu.addresses(sent),
+                    *place, gpu.combined,
+                )  # fmt: skip
+            elif shape.per_edge:
+                kernel(self._by_edges)(*given, weights, gpu.addresses(sent), *place)
             elif dense and columns is not None and self._columns is not None:
-                self._columns.combine_rows(own.element, columns, nothing[0], sent[0], again, own.combined)
+                self._columns.combine_rows(gpu.element, columns, nothing[0], sent[0], again, gpu.combined)
             else:
-                own.element.kernel(self._by_rows)(*given, sent[0])
+                kernel(self._by_rows)(*given, sent[0])
 
     def _find_most_frequent(
-        self, own: GpuArrays, near: Any, far: Any, nothing: Any, works: Any, message: Any, states: Any,
+        self, gpu: GpuArrays, near: Any, far: Any, nothing: Any, works: Any, message: Any, states: Any,
         place: Any,
     ) -> None:  # fmt: skip
-        shape, many = self._shape, own.element.kernel(self._many)
+        shape, many = self._shape, gpu.element.kernel(self._many)
         given = (
-            *near[:3], *far[:3], shape.both, shape.per_edge, message, states, *place, *works, own.combined
+            *near[:3], *far[:3], shape.both, shape.per_edge, message, states, *place, *works, gpu.combined
         )  # fmt: skip
-        own.element.kernel(self._few)(*given, nothing)
-        for rows, places in ((own.long_rows, own.places), (own.rows, 0)):
+        gpu.element.kernel(self._few)(*given, nothing)
+        for rows, places in ((gpu.long_rows, gpu.places), (gpu.rows, 0)):
             if len(rows):
-                many(*given, rows, places, own.messages, own.times)
+                many(*given, rows, places, gpu.messages, gpu.times)
 
 
-def places_of(dtypes: Sequence[str]) -> list[str]:
+def linked_functions(
+    program: ProgramFunctions, adapted: Sequence[Any], shape: KernelShape
+) -> tuple[LinkedFunction, ...]:
+    """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh, combine_all.cuh.
+
+    `adapted` has them with all their parameters.
+    """
+    text, declared = (_number_code if shape.message.single else _tuple_code)(program, shape)
+    known: dict[str, Any] = {"State": state_class(program.fields.names), "np": np, "apart": apart}
+    known |= {"__name__": __name__, **dict(zip(program._fields[1:], adapted, strict=True))}
+    old, _ = _state_code(program.fields)
+    text += f"def aggregate_({_POINTERS}, {_PLACES}):\n    return aggregate({old}, {_PLACES})\n"
+    exec(text, known)  # noqa: S102 - the text has numbers only
+    functions = [
+        LinkedFunction(name, known[name], returns, parameters, operator.explain)
+        for operator, name, returns, parameters in declared
+        if operator is not None
+    ]
+    parameters, explain = (*_FIELDS, *_PLACE), program.aggregate.explain
+    return (*functions, LinkedFunction("aggregate", known["aggregate_"], "float64", parameters, explain))
+
+
+def _number_code(program: ProgramFunctions, shape: KernelShape) -> Code:
+    """Return the code of functions whose messages are numbers."""
+    wide = shape.message.dtypes[0].name
+    old, change = _state_code(program.fields)
+    text = (
+        f"def send_{wide}({_POINTERS}, real_weight, weight, {_PLACES}):\n"
+        f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {_PLACES})\n"
+        f"def apply_{wide}({_POINTERS}, message, {_PLACES}, total, change):\n"
+        f"    old = {old}\n"
+        f"    state, active = apply(old, message, {_PLACES}, total)\n{change}"
+        f"    return 1 if active else 0\n"
+        f"def combine_all_{wide}(x, y):\n"
+        f"    return combine(x, y)\n"
+    )
+    declared = [
+        (program.send, f"send_{wide}", wide, (*_FIELDS, "float64", "int64", *_PLACE)),
+        (program.apply, f"apply_{wide}", "int64", (*_FIELDS, wide, *_PLACE, "float64", "float64*")),
+        (program.combine, f"combine_all_{wide}", wide, (wide, wide)),
+    ]
+    return text, declared
+
+
+def _tuple_code(program: ProgramFunctions, shape: KernelShape) -> Code:
+    """Return the code of functions whose messages are tuples of numbers, for ``vertex_tuples.cu``."""
+    kinds = shape.message.kinds
+    old, change = _state_code(program.fields)
+    dtypes = [str(dtype) for dtype in message_dtypes(program.fields.dtypes, shape.message.dtypes)]
+    in_memory = _places_of(dtypes)
+
+    def words(of: str) -> list[str]:
+        return [f"{of}_{'reals' if kind == 'f' else 'integers'}[{k}]" for k, kind in enumerate(kinds)]
+
+    def written(of: str, numbers: Sequence[str]) -> str:
+        types = ["np.float64" if kind == "f" else "np.int64" for kind in kinds]
+        steps = zip(words(of), types, numbers, strict=True)
+        return "".join(f"    {word} = {wide}({number})\n" for word, wide, number in steps)
+
+    a, b, message = (", ".join(words(of)) for of in ("a", "b", "message"))
+    numbers = [f"x[{k}]" for k in range(len(kinds))]
+    stores = "".join(
+        f"    {place} = np.{dtype}({word})\n"
+        for place, dtype, word in zip(in_memory, dtypes, words("message"), strict=True)
+    )
+    weight = "real_weight" if shape.real_weights else "weight"
+    text = (
+        f"def numbers_of_message():\n"
+        f"    return {len(kinds)}\n"
+        f"def read_message({_POINTERS}, message_reals, message_integers):\n"
+        f"{written('message', in_memory)}"
+        f"    return 0\n"
+        f"def write_message({_POINTERS}, message_reals, message_integers):\n{stores}"
+        f"    return 0\n"
+        f"def send_tuple({_POINTERS}, real_weight, weight, {_PLACES}, message_reals, message_integers):\n"
+        f"    x = send({old}, {weight}, {_PLACES})\n{written('message', numbers)}"
+        f"    return 0\n"
+        f"def combine_tuple(a_reals, a_integers, b_reals, b_integers):\n"
+        f"    x = combine(({a},), ({b},))\n{written('a', numbers)}"
+        f"    return 0\n"
+        f"def apply_tuple({_POINTERS}, message_reals, message_integers, {_PLACES}, total, change):\n"
+        f"    old = {old}\n"
+        f"    state, active = apply(old, ({message},), {_PLACES}, total)\n{change}"
+        f"    return 1 if active else 0\n"
+    )
+    declared = [
+        (program.send, "numbers_of_message", "int64", ()),
+        (program.send, "read_message", "int64", (*_FIELDS, *_TUPLE)),
+        (program.send, "write_message", "int64", (*_FIELDS, *_TUPLE)),
+        (program.send, "send_tuple", "int64", (*_FIELDS, "float64", "int64", *_PLACE, *_TUPLE)),
+        (program.combine, "combine_tuple", "int64", (*_TUPLE, *_TUPLE)),
+        (program.apply, "apply_tuple", "int64", (*_FIELDS, *_TUPLE, *_PLACE, "float64", "float64*")),
+    ]
+    return text, declared
+
+
+def _places_of(dtypes: Sequence[str]) -> list[str]:
     """Return the code of the places of a vertex in arrays of these types, given the tables of pointers."""
-    return [f"{_POINTERS[dtype]}[{i}][v]" for i, dtype in enumerate(dtypes)]
+    return [f"{_TABLES[dtype]}[{i}][v]" for i, dtype in enumerate(dtypes)]
 
 
-def state_code(fields: Fields) -> tuple[str, str]:
+def _state_code(fields: Fields) -> tuple[str, str]:
     """Return the code that reads a state, and the code that writes `state` and its changes from `old`."""
-    places, kinds = places_of(fields.dtypes), fields.value.kinds
+    places, kinds = _places_of(fields.dtypes), fields.value.kinds
     wides = ["np.float64" if kind == "f" else "np.int64" for kind in kinds]
     read = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"
     writes = "".join(
@@ -210,54 +295,3 @@ def state_code(fields: Fields) -> tuple[str, str]:
         f" + apart(old[{i}], np.float64(new_{i}))" for i, kind in enumerate(kinds) if kind == "f"
     )
     return read, f"{writes}    change[0] = 0.0{changes}\n"
-
-
-def linked(
-    program: ProgramFunctions,
-    adapted: Sequence[Any],
-    text: str,
-    found: Sequence[tuple[Operator | None, str, str, tuple[str, ...]]],
-) -> tuple[LinkedFunction, ...]:
-    """Return `aggregate` and the functions of a text, by operator, name, result and parameters.
-
-    `adapted` are the functions of the program with all their parameters.
-    """
-    known: dict[str, Any] = {"State": state_class(program.fields.names), "np": np, "apart": apart}
-    known |= {"__name__": __name__, **dict(zip(program._fields[1:], adapted, strict=True))}
-    old, _ = state_code(program.fields)
-    text += f"def aggregate_({POINTERS}, {PLACES}):\n    return aggregate({old}, {PLACES})\n"
-    exec(text, known)  # noqa: S102 - the text has numbers only
-    functions = [
-        LinkedFunction(name, known[name], returns, parameters, operator.explain)
-        for operator, name, returns, parameters in found
-        if operator is not None
-    ]
-    parameters, explain = (*FIELDS, *PLACE), program.aggregate.explain
-    return (*functions, LinkedFunction("aggregate", known["aggregate_"], "float64", parameters, explain))
-
-
-def linked_functions(
-    program: ProgramFunctions, adapted: Sequence[Any], shape: KernelShape
-) -> tuple[LinkedFunction, ...]:
-    """Return the functions of a program for the ``.cu`` files: see vertex_functions.cuh, combine_all.cuh.
-
-    `adapted` has them with all their parameters.
-    """
-    wide = shape.message.dtypes[0].name
-    old, change = state_code(program.fields)
-    text = (
-        f"def send_{wide}({POINTERS}, real_weight, weight, {PLACES}):\n"
-        f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {PLACES})\n"
-        f"def apply_{wide}({POINTERS}, message, {PLACES}, total, change):\n"
-        f"    old = {old}\n"
-        f"    state, active = apply(old, message, {PLACES}, total)\n{change}"
-        f"    return 1 if active else 0\n"
-        f"def combine_all_{wide}(x, y):\n"
-        f"    return combine(x, y)\n"
-    )
-    found = [
-        (program.send, f"send_{wide}", wide, (*FIELDS, "float64", "int64", *PLACE)),
-        (program.apply, f"apply_{wide}", "int64", (*FIELDS, wide, *PLACE, "float64", "float64*")),
-        (program.combine, f"combine_all_{wide}", wide, (wide, wide)),
-    ]
-    return linked(program, adapted, text, found)

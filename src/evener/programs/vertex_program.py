@@ -14,9 +14,15 @@ from evener.programs.algebra import can_be, check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import settled
 from evener.programs.operators import read_operator
-from evener.programs.program_functions import Fields, ProgramFunctions
-from evener.programs.vertex_compilation import APPLY_PARAMETERS, SEND_PARAMETERS, message_of
-from evener.programs.vertex_run import run_functions, weights_are_real
+from evener.programs.payload import Fields
+from evener.programs.vertex_kernels_cpu import ProgramFunctions
+from evener.programs.vertex_run import (
+    APPLY_PARAMETERS,
+    SEND_PARAMETERS,
+    message_of,
+    run_functions,
+    weights_are_real,
+)
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.spec.run import begin
 from evener.spec.run_options import driver

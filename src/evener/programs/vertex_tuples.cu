@@ -6,7 +6,7 @@
 #include "gather.cuh"
 #include "vertex_functions.cuh"
 
-// Most numbers of a message; as in vertex_tuples_gpu.py.
+// Most numbers of a message; as in vertex_kernels_gpu.py.
 constexpr u32 MAX_NUMBERS = 8;
 // Smallest number of edges of a row that a thread block shares, and edges for each lane of a shorter row.
 constexpr u64 BLOCK_TUPLES = 4096, LANE_TUPLES = 8;

@@ -15,7 +15,7 @@ from evener.errors import FileError
 from evener.graph.checks import check_path
 from evener.results.table import check_suffix, table_with_record, write_result
 from evener.system.agreement import on_all_ranks
-from evener.system.files import atomic_write_folder
+from evener.system.files import NOT_UTF8, atomic_write_folder, has_utf8_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from evener.results.table import Tabular
     from evener.system.world import World
 
-__all__ = ["check_dataset", "is_dataset_name", "write_rows"]
+__all__ = ["check_target", "write_rows"]
 
 _PART = re.compile(r"part-\d{5,}\.parquet")
 
 
-def is_dataset_name(path: str | os.PathLike[str]) -> bool:
+def _is_dataset_name(path: str | os.PathLike[str]) -> bool:
     """Return whether a path names a data set: it ends in a slash, or is a folder with files of a data set."""
     folder = Path(path)
     return os.fspath(path).endswith(("/", os.sep)) or (
@@ -36,13 +36,19 @@ def is_dataset_name(path: str | os.PathLike[str]) -> bool:
     )
 
 
-def check_dataset(path: Path) -> None:
-    """Raise FileError if a path is a file, or a folder with other files than those of a data set."""
-    if path.exists() and not path.is_dir():
+def check_target(name: str) -> None:
+    """Raise ArgumentError or FileError, before a run, if no table and no data set can have this name."""
+    path = Path(name)
+    if not _is_dataset_name(name):
+        check_suffix(path)
+    elif path.exists() and not path.is_dir():
         msg = f"cannot write {path}/: {path} is a file; give a new name"
         raise FileError(msg)
-    if path.is_dir() and not _is_dataset(path):
+    elif path.is_dir() and not _is_dataset(path):
         msg = f"cannot write {path}: the folder holds other files; give a new name"
+        raise FileError(msg)
+    if not has_utf8_path(path):
+        msg = f"cannot write {path}: {NOT_UTF8}"
         raise FileError(msg)
 
 
@@ -57,7 +63,7 @@ def write_rows(result: Tabular, path: str | os.PathLike[str]) -> None:
     This is a collective operation; all ranks must call it.
     """
     target = check_path(path, "write")
-    if result.world.allgather(is_dataset_name(path))[0]:
+    if result.world.allgather(_is_dataset_name(path))[0]:
         _write_dataset(result, target)
         return
     check_suffix(target)

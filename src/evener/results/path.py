@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, UnknownVertexError
-from evener.graph.lookup import as_ids, vertex_numbers
+from evener.graph.adjacency import as_ids
 from evener.partition.distributed.graph import DistributedGraph
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class _Block:
         """
         graph = self._result.graph
         if not isinstance(graph, DistributedGraph):
-            (number,) = vertex_numbers(graph, [vertex])
+            (number,) = graph.numbers_of([vertex])
             return int(graph.ids[number] if self._by_id else number)
         (wanted,) = as_ids(graph, [vertex]).tolist()
         place = _place(self._ids, wanted)

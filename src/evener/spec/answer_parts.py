@@ -16,8 +16,7 @@ import numpy as np
 
 from evener.graph.arrays import read_only
 from evener.kernels.vertex import NO_VERTEX
-from evener.partition.block_exchange import combine_in_rounds, fetch_in_rounds
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import block_bounds, combine_in_rounds, fetch_in_rounds
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.upload import edges_on_host
 from evener.spec import answer_parts_cpu as kernels

@@ -15,10 +15,10 @@ from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.comparison import count_partitions
 from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
+from evener.partition.footprint import most_edges
 from evener.partition.owners import edge_shares, owners
 from evener.partition.placement import Placement
 from evener.partition.policy import Processors, Vertices, check_policy, policy_names
-from evener.partition.processors import most_edges
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model
 from evener.planning.ratio import cpu_share, edge_speeds, stored_ratio

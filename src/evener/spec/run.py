@@ -13,7 +13,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import place_graph
-from evener.partition.distributed.read import is_path, read_graph
+from evener.partition.distributed.build import is_path, read_graph
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.placement_cache import find_kept, keep

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import numba
 import numpy as np
 
 from evener.engine.array import PartitionedArray
@@ -39,7 +38,7 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
     sums = np.zeros(graph.n)
     if "out" in graph.stored_directions:
         weights = read_only(cast("NDArray[Any]", graph.weights))
-        kernels.row_sums(read_only(graph.offsets), weights, sums, 4 * numba.get_num_threads())
+        kernels.row_sums(read_only(graph.offsets), weights, sums)
     else:
         rows = graph.reverse
         kernels.target_sums(read_only(rows.targets), read_only(cast("NDArray[Any]", rows.weights)), sums)

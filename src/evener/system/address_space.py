@@ -12,7 +12,7 @@ import os
 
 from evener.errors import OutOfMemoryError
 
-__all__ = ["check_address_space", "reserve_little"]
+__all__ = ["address_space_limit", "check_address_space", "reserve_little"]
 
 # Bytes of address space that libraries and compiled kernels need, and those for the stack of a thread.
 _LIBRARIES = 1 << 30
@@ -27,7 +27,7 @@ def reserve_little() -> None:
 
     Arrow reads the choice when it is loaded. A choice of the user takes precedence.
     """
-    if _limit() is None:
+    if address_space_limit() is None:
         return
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     if "MALLOC_ARENA_MAX" not in os.environ:
@@ -43,7 +43,7 @@ def check_address_space(threads: int) -> None:
     OutOfMemoryError
         If the limit of the address space is too small.
     """
-    limit, needed = _limit(), _LIBRARIES + threads * _THREAD
+    limit, needed = address_space_limit(), _LIBRARIES + threads * _THREAD
     if limit is not None and limit < needed:
         msg = (
             f"expected at least {needed >> 20} MiB of address space for the libraries and {threads} threads, "
@@ -52,7 +52,8 @@ def check_address_space(threads: int) -> None:
         raise OutOfMemoryError(msg, needed=needed, available=limit)
 
 
-def _limit() -> int | None:
+def address_space_limit() -> int | None:
+    """Return the bytes of address space that the process may use; None without a limit."""
     try:
         import resource
     except ImportError:  # a system without POSIX limits

@@ -48,14 +48,9 @@ class _Fact(NamedTuple):
 
 
 def on_all_ranks(world: World, function: Callable[[], T]) -> T:
-    """Call a function, and return its value unless it fails on a rank.
+    """Call a function, and return its value; if it fails on a rank, all ranks raise the lowest rank's error.
 
     This is a collective operation; all ranks must call it. The function contains no collective operation.
-
-    Raises
-    ------
-    EvenerError
-        On all ranks, the error of the lowest rank whose call failed.
     """
     error: EvenerError | None = None
     try:
@@ -138,16 +133,8 @@ def agree(
 ) -> None:
     """Raise an error on all ranks unless they call the same operation with equal arguments.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    world : World
-    operation : str
-    facts : callable
-        Returns the arguments by name, as `facts_of` does. If it fails on a rank, all ranks raise an error.
-    remedy : str
-        The end of the message.
+    This is a collective operation; all ranks must call it. `facts` returns the arguments by name, as
+    `facts_of` does. If it fails on a rank, all ranks raise an error. `remedy` is the end of the message.
     """
     own: Mapping[str, _Fact] = {}
     failure: BaseException | None = None

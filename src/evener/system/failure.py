@@ -23,13 +23,7 @@ _LONGEST = 8000
 class FailureReport:
     """Collects the messages of the ranks that fail at about the same time.
 
-    Parameters
-    ----------
-    mpi : module
-        ``mpi4py.MPI``.
-    comm : Comm
-        A communicator of all ranks, without other messages of the tag.
-    tag : int, default 0
+    `comm` is a communicator of all ranks, without other messages of the tag.
     """
 
     def __init__(self, mpi: Any, comm: Any, tag: int = 0) -> None:

@@ -50,22 +50,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     An error or interrupt removes the temporary file and leaves `path` unchanged. A symbolic link stays, and
     its target is replaced. An existing file keeps its permissions. A device or pipe is written directly,
-    because a rename cannot replace it.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to create or replace.
-
-    Yields
-    ------
-    Path
-        An empty file in the same folder.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be written. The message names `path` and the cause.
+    because a rename cannot replace it. A `FileError` names `path` and the cause.
 
     Examples
     --------
@@ -80,20 +65,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 def atomic_write_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
     """Yield temporary files for several targets; flush all files to disk before the first rename.
 
-    Parameters
-    ----------
-    *paths : path-like
-        The files to create or replace, in this order. Give a file that names the other files last.
-
-    Yields
-    ------
-    list of Path
-        One empty file per path.
-
-    Raises
-    ------
-    FileError
-        If a file cannot be written. The message names the last path and the cause.
+    The targets are replaced in this order: give a file that names the other files last. A `FileError` names
+    the last path and the cause.
     """
     given = [Path(path) for path in paths]
     with _file_errors(given[-1]), contextlib.ExitStack() as stack:
@@ -130,13 +103,7 @@ def _temporary_file(target: Path, given: Path) -> Iterator[Path]:
 
 
 def require_writable(target: Path, given: str | os.PathLike[str]) -> None:
-    """Raise if a target file is read-only, although its folder would permit a rename over it.
-
-    Raises
-    ------
-    FileError
-        If `target` is read-only. The message names `given`.
-    """
+    """Raise an error that names `given` if a target is read-only, although a rename over it would work."""
     if target.is_file() and not os.access(target, os.W_OK):
         raise FileError(f"cannot write {given}: it is read-only; make it writable, or give another name")
 
@@ -147,22 +114,7 @@ def atomic_write_folder(
 ) -> Iterator[Path]:
     """Yield a temporary folder that replaces `path` in one step when the block succeeds.
 
-    Parameters
-    ----------
-    path : path-like
-        The folder to create or replace.
-    may_replace : callable
-        Predicate of an existing folder that is not empty: True permits its replacement.
-
-    Yields
-    ------
-    Path
-        An empty folder in the parent folder of `path`.
-
-    Raises
-    ------
-    FileError
-        If the folder cannot be written, or `path` is a file or a folder that may not be replaced.
+    `may_replace` says whether an existing folder that is not empty may be replaced.
     """
     given = Path(path)
     with _file_errors(given):

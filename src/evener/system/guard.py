@@ -19,14 +19,8 @@ _LOOK, _GRACE = 0.5, 1.5
 def run_guarded(caller: int, folder: str, command: list[str]) -> int:
     """Run a command and return its exit status; after SIGTERM or the end of the caller, end the command.
 
-    Parameters
-    ----------
-    caller : int
-        The process that started this one.
-    folder : str
-        Removed if the caller ends first.
-    command : list of str
-        The program and its arguments. They run in a process group of their own.
+    The caller is the process that started this one; if it ends first, the folder is removed. The command runs
+    in a process group of its own.
     """
 
     def end(number: int, _: object) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["interrupt_calls", "interruptible"]
 
 # Seconds between checks for interrupts, and seconds that an interrupted call has to return.
-_LOOK, _GRACE = 0.2, 0.5
+_CHECK_EVERY, _GRACE = 0.2, 0.5
 
 # The queues of threads that wait for a call. A child of a fork has none of its parent's threads.
 _idle: list[SimpleQueue[Call]] = []
@@ -44,9 +44,9 @@ def interruptible(function: Callable[..., T]) -> Callable[..., T]:
     def call(*args: Any) -> T:
         before = _interrupts
         result: Future[T] = Future()
-        _take_thread().put((result, function, args))
+        _queue_of_idle_thread().put((result, function, args))
         try:
-            while _interrupts == before and not wait([result], _LOOK).done:
+            while _interrupts == before and not wait([result], _CHECK_EVERY).done:
                 pass
         except KeyboardInterrupt:
             interrupt_calls()
@@ -65,7 +65,7 @@ def interrupt_calls() -> None:
     _interrupts += 1
 
 
-def _take_thread() -> SimpleQueue[Call]:
+def _queue_of_idle_thread() -> SimpleQueue[Call]:
     """Return the queue of an idle thread, or of a new one."""
     with suppress(IndexError):  # another thread may take the last one
         return _idle.pop()

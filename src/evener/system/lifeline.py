@@ -33,17 +33,8 @@ _GOODBYE = b"g"
 class Lifeline:
     """The connections of one rank. Threads watch them; a connection that cannot be made is not watched.
 
-    The constructor is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    rank : int
-    host : str
-        The name of this rank's machine.
-    allgather : callable
-        Returns the values of all ranks.
-    lost : callable
-        Called with a sentence about another rank that was lost.
+    The constructor is a collective operation; all ranks must call it. `lost` is called with a sentence about
+    another rank that was lost.
     """
 
     def __init__(

@@ -17,12 +17,8 @@ __all__ = ["file_lock"]
 def file_lock(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold an advisory lock on a file; without a lockable file, run the block unlocked.
 
-    Parameters
-    ----------
-    path : Path
-        The lock file, created if missing. It is never deleted, because another process may wait for it.
-    on_wait : callable, optional
-        Called once before the block waits for another process.
+    A missing file is created. It is never deleted, because another process may wait for it. `on_wait` is
+    called once before the block waits for another process.
     """
     with ExitStack() as stack:
         with suppress(OSError):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evener.errors import ArgumentError, OutOfMemoryError
+from evener.system.address_space import address_space_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,19 +75,9 @@ def available() -> int:
 
 
 def require(nbytes: int, what: str) -> None:
-    """Raise if an allocation needs more memory than is available.
+    """Raise an error if fewer than `nbytes` bytes are available for an allocation.
 
-    Parameters
-    ----------
-    nbytes : int
-        Bytes to allocate.
-    what : str
-        Their purpose, as the subject of the error sentence: "the graph rmat:40".
-
-    Raises
-    ------
-    OutOfMemoryError
-        If fewer than `nbytes` bytes are available. The error carries both numbers.
+    `what` is the purpose, as the subject of the error's sentence: "the graph rmat:40".
     """
     free = available()
     if nbytes > free:
@@ -104,19 +95,9 @@ def require(nbytes: int, what: str) -> None:
 
 
 def require_for_run(nbytes: int, what: str) -> None:
-    """Raise if a run needs more memory than is available, counting the pages kept from earlier runs.
+    """Raise as `require` does, but count the pages kept from earlier runs as available.
 
-    Parameters
-    ----------
-    nbytes : int
-        Bytes that the run allocates. Sizes below `MIN_CHECKED_BYTES` are not checked.
-    what : str
-        As for `require`.
-
-    Raises
-    ------
-    OutOfMemoryError
-        If the kept pages and the available memory are together too small.
+    Sizes below `MIN_CHECKED_BYTES` are not checked.
     """
     fresh = nbytes - sum(kept() for kept in _reusable) if nbytes >= MIN_CHECKED_BYTES else 0
     if fresh >= MIN_CHECKED_BYTES and fresh > available():
@@ -147,10 +128,7 @@ def shortage_error(what: str, *, needed: int = 0) -> OutOfMemoryError:
 def translate_errors(what: str) -> Iterator[None]:
     """Convert a `MemoryError` of a block or a decorated function into an `OutOfMemoryError`.
 
-    Parameters
-    ----------
-    what : str
-        The work, as the subject of the error sentence: "placing a graph".
+    `what` is the work, as the subject of the error's sentence: "placing a graph".
     """
     try:
         yield
@@ -161,14 +139,9 @@ def translate_errors(what: str) -> Iterator[None]:
 
 
 def on_shortage(release: Callable[[], None], *, kept: Callable[[], int] | None = None) -> None:
-    """Register a function that releases kept memory when an allocation does not fit.
+    """Register a function that releases kept memory before `require` raises.
 
-    Parameters
-    ----------
-    release : callable
-        Called before `require` raises.
-    kept : callable, optional
-        Returns the bytes of the kept memory that a run can reuse.
+    `kept` returns the bytes of the kept memory that a run can reuse.
     """
     _release.append(release)
     if kept is not None:
@@ -210,16 +183,7 @@ def format_bytes(nbytes: int) -> str:
 def parse_bytes(size: str | int, what: str = "size") -> int:
     """Return the bytes of a size such as ``4096``, ``20GiB`` or ``512 MB``.
 
-    Parameters
-    ----------
-    size : str or int
-    what : str
-        Name of the argument or environment variable, for the error.
-
-    Raises
-    ------
-    ArgumentError
-        If the text is not a size.
+    `what` names the argument or environment variable in the error.
 
     Examples
     --------
@@ -297,12 +261,7 @@ def _room(limit: Path, usage: Path, stat: Path, cache: str) -> int:
 
 
 def _address_space() -> int:
-    try:
-        import resource
-    except ImportError:  # a system without POSIX limits
+    limit = address_space_limit()
+    if limit is None:
         return _UNLIMITED
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return _UNLIMITED
-    used = _fields(Path("/proc/self/status")).get("VmSize", 0) * 1024
-    return limit - used
+    return limit - _fields(Path("/proc/self/status")).get("VmSize", 0) * 1024

@@ -257,15 +257,7 @@ class MpiWorld:
     def fail(self, message: str, status: int, program: str = "") -> None:
         """Report the failure of this rank. Return if all ranks have failed; else end all ranks.
 
-        Ranks with the same message print it once.
-
-        Parameters
-        ----------
-        message : str
-        status : int
-            The exit status of the job.
-        program : str
-            Printed before the message.
+        Ranks with the same message print it once, after `program`. `status` is the exit status of the job.
         """
         report = FailureReport(self._mpi, self._failures)
         if not report.is_of_all_ranks(message, status, program):

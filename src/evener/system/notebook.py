@@ -27,11 +27,6 @@ class Bar:
     """A progress bar with a text below the running cell, drawn by a thread of its own.
 
     The bar appears after a second of work. The thread ends with `stop`, or at the end of the cell.
-
-    Parameters
-    ----------
-    shell : IPython.core.interactiveshell.InteractiveShell
-    text : str
     """
 
     def __init__(self, shell: Any, text: str) -> None:

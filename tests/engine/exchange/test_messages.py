@@ -163,6 +163,18 @@ def ends():
     return links(route, holder, owner)
 
 
+def check_only_the_second_is_pulled(engine, first, second):
+    """Clear the mirrors of two arrays, pull the second, and check the mirrors of both."""
+    for array in (first, second):
+        for part, own in zip(array, engine.owned, strict=True):
+            part[own:] = 0
+    engine.pull(second)
+    for array, value in ((first, 0), (second, 2)):
+        for part, own in zip(engine.download(array), engine.owned, strict=True):
+            assert (part[own:] == value).all()
+    engine.finish()
+
+
 @pytest.mark.parametrize("publish", [False, True])
 def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monkeypatch, publish):
     """The packets of the next exchange do not arrive in the arrays of the one that failed."""
@@ -170,6 +182,12 @@ def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monk
     first, second = engine.array("float32", 1), engine.array("float32", 2)
     count = itertools.count()
     targets = PulledValues.targets
+
+    def exchange():
+        if publish:
+            engine.compute("bits.count_range", engine.bits(), 0, engine.owned, publish=first)
+        else:
+            engine.pull(first)
 
     def fail(form, link):
         if next(count) == 2:
@@ -179,18 +197,28 @@ def test_an_exchange_without_memory_for_its_targets_expects_nothing(placed, monk
     with monkeypatch.context() as patch:
         patch.setattr(PulledValues, "targets", fail)
         with pytest.raises(MemoryError):
-            if publish:
-                engine.compute("bits.count_range", engine.bits(), 0, engine.owned, publish=first)
-            else:
-                engine.pull(first)
-    for array in (first, second):  # mirrors that a pull must replace
-        for part, own in zip(array, engine.owned, strict=True):
-            part[own:] = 0
-    engine.pull(second)
-    for array, value in ((first, 0), (second, 2)):
-        for part, own in zip(engine.download(array), engine.owned, strict=True):
-            assert (part[own:] == value).all()
-    engine.finish()
+            exchange()
+    check_only_the_second_is_pulled(engine, first, second)
+
+
+def test_a_pull_before_a_publication_without_memory_sends_nothing_later(placed, monkeypatch):
+    """The mirrors of an array that was to be pulled are not the targets of another array's packets."""
+    engine = Engine(placed, "test")
+    first, second, third = (engine.array("float32", value) for value in (1, 2, 3))
+    targets = PulledValues.targets
+
+    def fail(form, link):
+        if form._published:
+            raise MemoryError
+        return targets(form, link)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PulledValues, "targets", fail)
+        with pytest.raises(MemoryError):
+            engine.compute(
+                "bits.count_range", engine.bits(), 0, engine.owned, pull_before=first, publish=third
+            )
+    check_only_the_second_is_pulled(engine, first, second)
 
 
 def links(route, holder, owner):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.graph.formats import array_folder, container, validated
+from evener.graph.formats import array_folder, container
 
 
 @pytest.fixture
@@ -122,11 +122,11 @@ def test_without_a_cache_each_read_checks_the_container(graph, tmp_path, monkeyp
 
 
 def test_old_validation_stamps_are_removed(monkeypatch):
-    monkeypatch.setattr(validated, "_MAX_ENTRIES", 10)
+    monkeypatch.setattr(array_folder, "_MAX_ENTRIES", 10)
     for i in range(25):
-        validated.mark_validated(f"{i}")
-    assert validated.is_validated("24")
-    assert sum(validated.is_validated(f"{i}") for i in range(25)) <= 10
+        array_folder.mark_validated(f"{i}")
+    assert array_folder.is_validated("24")
+    assert sum(array_folder.is_validated(f"{i}") for i in range(25)) <= 10
 
 
 def test_a_mapped_container_can_be_replaced(graph, same, tmp_path):

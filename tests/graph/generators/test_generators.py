@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from evener.errors import ArgumentError, OutOfMemoryError
 from evener.graph import csr as build
 from evener.graph.generators import models as generate
-from evener.graph.generators import recipes
 from evener.graph.generators import sources as made
 from evener.kernels.cpu import generate as kernels
 from evener.system import memory
 
-GRAPH500 = np.array(recipes.GRAPH500)
+GRAPH500 = np.array(generate.GRAPH500)
 
 
 def all_edges(source):
@@ -108,7 +107,7 @@ def test_same_graph_on_any_number_of_threads(spec, monkeypatch):
     try:
         for threads in (1, before):
             numba.set_num_threads(threads)
-            graphs.append(generate.from_spec(spec))
+            graphs.append(generate.recipe_of(spec).build())
     finally:
         numba.set_num_threads(before)
     for name in ("offsets", "targets", "weights"):
@@ -116,7 +115,7 @@ def test_same_graph_on_any_number_of_threads(spec, monkeypatch):
 
 
 def test_seeds_differ():
-    one, same, other = (generate.rmat(8, seed=s).targets.tolist() for s in (1, 1, 2))
+    one, same, other = (generate.rmat(8, seed=s).build().targets.tolist() for s in (1, 1, 2))
     assert one == same != other
 
 
@@ -173,7 +172,7 @@ def test_drawn_edges_avoid_zero_entries():
 
 
 def test_rmat_has_the_properties_of_graph500():
-    g = generate.rmat(12, seed=5)
+    g = generate.rmat(12, seed=5).build()
     rows = np.repeat(np.arange(g.n), np.diff(g.offsets).astype(int))
     pairs = set(zip(rows.tolist(), g.targets.tolist(), strict=True))
     assert not g.directed
@@ -184,13 +183,13 @@ def test_rmat_has_the_properties_of_graph500():
     degree = g.out_degree()
     assert degree.max() > 20 * degree.mean()
     assert (degree == 0).sum() > 100
-    flat = generate.uniform(12, seed=5).out_degree()
+    flat = generate.uniform(12, seed=5).build().out_degree()
     assert flat.max() < 3 * flat.mean()
     assert (flat == 0).sum() == 0
 
 
 def test_directed_rmat_keeps_every_edge_and_permutation_keeps_the_degrees():
-    plain, shuffled = (generate.rmat(10, directed=True, permute=p) for p in (False, True))
+    plain, shuffled = (generate.rmat(10, directed=True, permute=p).build() for p in (False, True))
     assert plain.m == shuffled.m == 16 << 10
     assert plain.directed
     for degree in ("out_degree", "in_degree"):
@@ -201,7 +200,7 @@ def test_directed_rmat_keeps_every_edge_and_permutation_keeps_the_degrees():
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 7), (5, 1), (2, 2), (9, 13)])
 def test_grid_equals_networkx(rows, columns):
-    g = generate.grid(rows, columns)
+    g = generate.grid(rows, columns).build()
     lattice = nx.convert_node_labels_to_integers(nx.grid_2d_graph(rows, columns), ordering="sorted")
     assert g.n == rows * columns
     for v in range(g.n):
@@ -211,7 +210,7 @@ def test_grid_equals_networkx(rows, columns):
 @pytest.mark.parametrize("base", [[[1, 1], [1, 0]], [[0, 1, 0], [0, 0, 1], [1, 1, 0]], [[0.5, 2], [2, 1.5]]])
 @pytest.mark.parametrize("power", [1, 2, 5])
 def test_exact_kronecker_power_equals_numpy(base, power):
-    g = generate.kronecker(base, power)
+    g = generate.kronecker(base, power).build()
     expected = np.array(base, float)
     for _ in range(power - 1):
         expected = np.kron(expected, base)
@@ -224,8 +223,8 @@ def test_exact_kronecker_power_equals_numpy(base, power):
 
 
 def test_drawn_kronecker_graph_of_the_graph500_matrix_is_unpermuted_rmat():
-    drawn = generate.kronecker(recipes.GRAPH500, 9, edges=16 << 9)
-    plain = generate.rmat(9, permute=False)
+    drawn = generate.kronecker(generate.GRAPH500, 9, edges=16 << 9).build()
+    plain = generate.rmat(9, permute=False).build()
     np.testing.assert_array_equal(drawn.targets, plain.targets)
 
 
@@ -238,7 +237,7 @@ def test_drawn_kronecker_graph_of_the_graph500_matrix_is_unpermuted_rmat():
     [("int", "i4", 1, 255), ("3..7", "i4", 3, 7), ("5..5", "i4", 5, 5), ("real", "f4", 0, 1)],
 )
 def test_weights_are_symmetric_and_in_range(spec, weights, dtype, low, high):
-    g = generate.from_spec(f"{spec},weights={weights}")
+    g = generate.recipe_of(f"{spec},weights={weights}").build()
     assert g.weights.dtype == dtype
     assert g.weights.min() >= low
     assert g.weights.max() <= high
@@ -248,17 +247,17 @@ def test_weights_are_symmetric_and_in_range(spec, weights, dtype, low, high):
 
 
 def test_weights_are_uniform():
-    g = generate.from_spec("uniform:14,directed,weights=0..9")
+    g = generate.recipe_of("uniform:14,directed,weights=0..9").build()
     count = np.bincount(g.weights, minlength=10)
     assert (abs(count - g.m / 10) < 5 * np.sqrt(g.m / 10)).all()
-    g = generate.from_spec("uniform:14,directed,weights=real")
+    g = generate.recipe_of("uniform:14,directed,weights=real").build()
     count, _ = np.histogram(g.weights, 10, (0, 1))
     assert (abs(count - g.m / 10) < 5 * np.sqrt(g.m / 10)).all()
 
 
 def test_duplicates_keep_the_lightest():
-    kept = generate.from_spec("rmat:5,weights=int,directed")
-    folded = generate.from_spec("rmat:5,weights=int")
+    kept = generate.recipe_of("rmat:5,weights=int,directed").build()
+    folded = generate.recipe_of("rmat:5,weights=int").build()
     rows = np.repeat(np.arange(32), np.diff(kept.offsets).astype(int))
     lightest = np.full((32, 32), 999)
     np.minimum.at(lightest, (rows, kept.targets), kept.weights)
@@ -273,24 +272,26 @@ def test_duplicates_keep_the_lightest():
 @pytest.mark.parametrize(
     ("spec", "make"),
     [
-        ("rmat:8", lambda: generate.rmat(8)),
+        ("rmat:8", lambda: generate.rmat(8).build()),
         (
             "rmat:8,edge_factor=3,seed=9,directed",
-            lambda: generate.rmat(8, edge_factor=3, seed=9, directed=True),
+            lambda: generate.rmat(8, edge_factor=3, seed=9, directed=True).build(),
         ),
-        ("rmat:0", lambda: generate.rmat(0)),
-        ("uniform:7,weights=1..3", lambda: generate.uniform(7, weights="1..3")),
-        ("grid:3x5", lambda: generate.grid(3, 5)),
-        ("kronecker:110/011/101,power=3", lambda: generate.kronecker([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 3)),
+        ("rmat:0", lambda: generate.rmat(0).build()),
+        ("uniform:7,weights=1..3", lambda: generate.uniform(7, weights="1..3").build()),
+        ("grid:3x5", lambda: generate.grid(3, 5).build()),
+        (
+            "kronecker:110/011/101,power=3",
+            lambda: generate.kronecker([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 3).build(),
+        ),
         (
             "kronecker:.5:.2/.2:.1,power=6,edges=99,seed=4",
-            lambda: generate.kronecker([[0.5, 0.2], [0.2, 0.1]], 6, edges=99, seed=4),
+            lambda: generate.kronecker([[0.5, 0.2], [0.2, 0.1]], 6, edges=99, seed=4).build(),
         ),
     ],
 )
 def test_specification_gives_the_graph_of_the_call(spec, make):
-    assert generate.is_spec(spec)
-    one, other = generate.from_spec(spec), make()
+    one, other = generate.recipe_of(spec).build(), make()
     assert one.directed == other.directed
     for name in ("offsets", "targets", "weights"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -339,7 +340,7 @@ def test_specification_gives_the_graph_of_the_call(spec, make):
 )
 def test_bad_specifications(spec, sentence):
     with pytest.raises(ArgumentError, match=sentence):
-        generate.from_spec(spec)
+        generate.recipe_of(spec).build()
 
 
 @pytest.mark.parametrize(
@@ -365,7 +366,8 @@ def test_bad_arguments(call, sentence):
 
 @pytest.mark.parametrize("text", ["graph.txt", "C:rmat", "rmat", "rmat.txt", "./rmat:20", "http://x"])
 def test_paths_are_not_specifications(text):
-    assert not generate.is_spec(text)
+    with pytest.raises(ArgumentError, match="expected a graph specification"):
+        generate.recipe_of(text)
 
 
 @pytest.mark.parametrize(
@@ -375,24 +377,24 @@ def test_a_graph_larger_than_memory_is_rejected_before_allocation(spec):
     with pytest.raises(
         OutOfMemoryError, match=r"needs .* \([0-9,]+ bytes\), but only .* are available"
     ) as caught:
-        generate.from_spec(spec)
+        generate.recipe_of(spec).build()
     assert caught.value.needed > caught.value.available > 0
 
 
 def test_more_vertices_than_32_bit_numbers_is_an_argument_error(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1 << 60)
     with pytest.raises(ArgumentError, match="at most 4,294,967,294 vertices"):
-        generate.rmat(32)
+        generate.rmat(32).build()
 
 
 @pytest.mark.parametrize("spec", ["rmat:8,directed", "uniform:7,directed,seed=4,weights=1..255"])
 def test_storing_in_edges_gives_the_same_graph(spec):
-    g, by_heads = generate.from_spec(spec), generate.from_spec(f"{spec},stored=in")
+    g, by_heads = generate.recipe_of(spec).build(), generate.recipe_of(f"{spec},stored=in").build()
     assert (g.stored_directions, by_heads.stored_directions) == (("out",), ("in",))
     np.testing.assert_array_equal(by_heads.reverse.offsets, g.reverse.offsets)
     np.testing.assert_array_equal(by_heads.reverse.targets, g.reverse.targets)
     np.testing.assert_array_equal(by_heads.targets, g.targets)
-    assert generate.from_spec(f"{spec},stored=out").stored_directions == ("out",)
+    assert generate.recipe_of(f"{spec},stored=out").build().stored_directions == ("out",)
     if g.weights is not None:
         np.testing.assert_array_equal(by_heads.reverse.weights, g.reverse.weights)
         np.testing.assert_array_equal(by_heads.weights, g.weights)
@@ -407,4 +409,4 @@ def test_storing_in_edges_gives_the_same_graph(spec):
 )
 def test_invalid_values_of_stored(spec, sentence):
     with pytest.raises(ArgumentError, match=sentence):
-        generate.from_spec(spec)
+        generate.recipe_of(spec).build()

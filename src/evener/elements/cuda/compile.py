@@ -43,30 +43,14 @@ def names_of(file: str | OwnSource, types: Mapping[str, str]) -> list[str]:
 def compiled(file: KernelSource, types: Mapping[str, str], arch: str) -> Binary:
     """Return the compiled kernels of ``file.cu`` that have exactly these template parameters.
 
-    Parameters
-    ----------
-    file : str, OwnSource or LinkedFile
-        The name of a packaged file, a source from outside the package, or a packaged file with functions.
-    types : mapping of str to str
-        A C type for each template parameter.
-    arch : str
-        The architecture, as `architecture` returns it: "sm_90".
-
-    Returns
-    -------
-    Binary
-        Cached in the user's cache directory, under a digest of source, functions, types, architecture and
-        compilers.
-
-    Raises
-    ------
-    DeviceError
-        If NVRTC cannot be loaded, or rejects the source. If functions cannot be linked.
+    `types` has a C type for each template parameter, and `arch` is what `architecture` returns: "sm_90". The
+    user's cache directory keeps the binary under a digest of source, functions, types, architecture and
+    compilers.
     """
     if isinstance(file, LinkedFile):
         key = [_compiler_key(file.file, types, arch), file.key, versions()]
-        return _kept(_OPERATORS, f"{file}-{arch}", key, lambda: _link(file, types, arch))
-    return _kept(
+        return _load_or_build(_OPERATORS, f"{file}-{arch}", key, lambda: _link(file, types, arch))
+    return _load_or_build(
         "cuda", f"{file}-{arch}", _compiler_key(file, types, arch), lambda: _compile(file, types, arch)
     )
 
@@ -74,7 +58,9 @@ def compiled(file: KernelSource, types: Mapping[str, str], arch: str) -> Binary:
 def _link(file: LinkedFile, types: Mapping[str, str], arch: str) -> Binary:
     """Return the kernels of a file with its functions linked in."""
     key = _compiler_key(file.file, types, arch, "-dlto")
-    kernels = _kept("cuda", f"{file}-{arch}-lto", key, lambda: _compile(file.file, types, arch, "-dlto"))
+    kernels = _load_or_build(
+        "cuda", f"{file}-{arch}-lto", key, lambda: _compile(file.file, types, arch, "-dlto")
+    )
     functions = [compile_function(one, arch) for one in file.functions]
     return Binary(link([kernels.code, *functions], arch), kernels.names)
 
@@ -84,7 +70,7 @@ def _compiler_key(file: str | OwnSource, types: Mapping[str, str], arch: str, *o
     return [source_of(file), sorted(types.items()), arch, [*_OPTIONS, *options], _version()]
 
 
-def _kept(folder: str, name: str, key: list[Any], build: Callable[[], Binary]) -> Binary:
+def _load_or_build(folder: str, name: str, key: list[Any], build: Callable[[], Binary]) -> Binary:
     """Return a binary from a folder of the cache, or build and store it."""
     cache = cache_folder()
     if cache is None:

@@ -31,7 +31,7 @@ _ALREADY_ENABLED = 704
 class _Group(Protocol):
     """A group of GPUs whose kernels wait for each other."""
 
-    def filled(self, rank: int) -> tuple[int, ...]: ...
+    def filled(self, number: int) -> tuple[int, ...]: ...
 
 
 @dataclass(slots=True)  # not frozen, which is slower to construct
@@ -142,17 +142,17 @@ class Device:
         if lists:
             self.scratch.advance_counter()
 
-    def join_group(self, group: _Group, rank: int) -> None:
+    def join_group(self, group: _Group, number: int) -> None:
         """Launch the next kernels as this member of a group."""
-        self._group = (group, rank)
+        self._group = (group, number)
 
     def group_numbers(self) -> tuple[int, ...]:
         """Return the numbers for a parameter of kind "Group"."""
         if self._group is None:
             msg = f"{self.name} is in no group of GPUs; run this kernel on several GPUs with peer access"
             raise DeviceError(msg)
-        group, rank = self._group
-        return group.filled(rank)
+        group, number = self._group
+        return group.filled(number)
 
     # ---- results --------------------------------------------------------------------------------
 

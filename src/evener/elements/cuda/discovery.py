@@ -70,23 +70,9 @@ def gpus() -> int:
 
 @dataclass(frozen=True, slots=True)
 class GpuDescription:
-    """One GPU. Facts that the driver does not report are None.
+    """One GPU, with its name in ``on=``. Facts that the driver does not report are None.
 
-    Attributes
-    ----------
-    element : str
-        The name in ``on=``: "cuda:0".
-    name : str
-        The product name.
-    free_bytes, total_bytes : int
-        Free and total bytes of GPU memory.
-    compute_capability : str
-        For example "9.0".
-    multiprocessors : int
-    power_limit_watts : float
-        The power limit, if NVML reports it.
-    problem : str
-        Why the GPU is not usable; None if it is usable.
+    NVML reports the power limit. `problem` is why the GPU is not usable; None if it is usable.
     """
 
     element: str
@@ -102,17 +88,8 @@ class GpuDescription:
 class Versions(NamedTuple):
     """Versions of the software that drives a GPU.
 
-    Attributes
-    ----------
-    driver : str or None
-        NVIDIA's driver, if NVML reports it.
-    driver_cuda : str
-        The newest CUDA that the driver supports.
-    cuda : str
-        The CUDA that CuPy was built with.
-    compiler : str
-        NVRTC.
-    cupy : str
+    `driver` is NVIDIA's, if NVML reports it, and `driver_cuda` the newest CUDA that it supports. CuPy was
+    built with `cuda`. `compiler` is NVRTC's version.
     """
 
     driver: str | None

@@ -10,9 +10,8 @@ from evener.elements.cuda.clock import EventClock
 from evener.elements.cuda.device import access_each_other
 from evener.elements.cuda.discovery import gpus, missing
 from evener.elements.cuda.gpu_memory import GpuMemory
-from evener.elements.cuda.group import GpuGroup
+from evener.elements.cuda.group import GpuGroup, RankGpuGroup
 from evener.elements.cuda.launch import Launcher
-from evener.elements.cuda.rank_group import RankGpuGroup
 from evener.elements.cuda.source import OwnSource, declaration, declared_in
 from evener.elements.cuda.streams import CopyDone
 from evener.errors import ArgumentError, DeviceError
@@ -31,25 +30,10 @@ _WEIGHT = 800.0
 
 
 class CudaElement(GpuMemory):
-    """One GPU.
+    """One GPU, with its name in ``on=`` and its index in CUDA's numbering.
 
-    Kernels are launched asynchronously. `result` waits for a kernel's results, and `wait` for all work.
-
-    Parameters
-    ----------
-    name : str
-        The name in ``on=``.
-    index : int
-        The index of the GPU in CUDA's numbering.
-    max_memory : int, optional
-        Bytes that a partition and its state may use. Default: all free memory.
-
-    Raises
-    ------
-    ArgumentError
-        If the machine has no GPU with this index.
-    DeviceError
-        If no GPU is usable. The message says why.
+    Kernels are launched asynchronously. `result` waits for a kernel's results, and `wait` for all work. A
+    partition and its state may use `max_memory` bytes; by default, all free memory.
     """
 
     kind = "cuda"

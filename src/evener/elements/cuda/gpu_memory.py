@@ -61,8 +61,7 @@ class GpuMemory(Device):
 
     def room(self) -> int:
         """Return the bytes that a partition and its state may use."""
-        free = int(self.free_bytes() * _USABLE_SHARE)
-        return free if self._max_memory is None else min(self._max_memory, free)
+        return self.room_after(0)
 
     def room_after(self, taken: int) -> int:
         """Return the bytes that the GPU has free, or fewer if `gpu_memory=` leaves fewer.

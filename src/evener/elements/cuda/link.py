@@ -41,12 +41,7 @@ def versions() -> list[str]:
 def compile_function(function: LinkedFunction, arch: str) -> bytes:
     """Return the LTO-IR of a Python function, as a C function for kernels of an architecture.
 
-    Raises
-    ------
-    DeviceError
-        If numba-cuda or a library of CUDA is not installed.
-    Exception
-        The error that ``function.explain`` returns, if the function cannot be compiled.
+    If the function cannot be compiled, raise the error that ``function.explain`` returns.
     """
     cuda = _imported("numba.cuda")
     returned, *parameters = (_type(name) for name in (function.returns, *function.parameters))
@@ -70,13 +65,7 @@ def compile_function(function: LinkedFunction, arch: str) -> bytes:
 
 
 def link(parts: Sequence[bytes], arch: str) -> bytes:
-    """Return the machine code of LTO-IR in several parts; PTX for an architecture such as "compute_90".
-
-    Raises
-    ------
-    DeviceError
-        If nvJitLink is not installed, or cannot link the parts.
-    """
+    """Return the machine code of LTO-IR in several parts; PTX for an architecture such as "compute_90"."""
     linker = _imported("cuda.bindings.nvjitlink")
     options = [f"-arch={arch}", "-lto"] + ([] if arch.startswith("sm_") else ["-ptx"])
     try:

@@ -67,14 +67,8 @@ class TieredArray:
     def pointers(self) -> tuple[int, int, int, int, int, int]:
         """Return the fields of a kernel's `Tiered` argument, in their order.
 
-        Returns
-        -------
-        device, host : int
-            The addresses of value 0 in GPU memory and in host memory.
-        split, length : int
-            The length of the host's part, and of the whole array.
-        prefixes, rows : int
-            The address of the prefixes, and the number of rows that have one.
+        These are the addresses of value 0 in GPU memory and in host memory; the length of the host's part,
+        and of the whole array; the address of the prefixes, and the number of rows that have one.
         """
         if self._pointers is None:  # computed once, because every launch needs them
             split = len(self.host_part)

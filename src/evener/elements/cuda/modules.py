@@ -33,12 +33,6 @@ class ModuleCache:
     """The kernels of one GPU, compiled and loaded on first use.
 
     Every method runs with the GPU as the current one.
-
-    Parameters
-    ----------
-    index : int
-        The index of the GPU in CUDA's numbering.
-    device : cupy.cuda.Device
     """
 
     def __init__(self, index: int, device: Any) -> None:
@@ -56,22 +50,10 @@ class ModuleCache:
     def load(
         self, file: KernelSource, name: str, types: Mapping[str, str], threads: int, *, shared: bool
     ) -> tuple[int, int, int]:
-        """Compile and load a kernel.
+        """Compile and load a kernel with `threads` in a block; 0 for a kernel of one block.
 
-        Parameters
-        ----------
-        file, name : str or OwnSource, str
-        types : mapping
-            Template parameters and their arguments.
-        threads : int
-            Threads in a block; 0 for a kernel of one block.
-        shared : bool
-            Whether the kernel keeps a table in shared memory.
-
-        Returns
-        -------
-        address, blocks, shared_bytes : int
-            The kernel, the blocks that run at once, and the dynamic shared memory of a block.
+        Return its address, the blocks that run at once, and the bytes of dynamic shared memory of a block.
+        With `shared`, the kernel keeps a table there.
         """
         from cupy.cuda import driver, function
 

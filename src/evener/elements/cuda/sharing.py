@@ -35,13 +35,9 @@ class _Event(NamedTuple):
 
 
 class GpuSharing:
-    """The implementation of `evener.elements.protocols.Sharing`.
+    """Memory and events of one GPU that other processes use by their handles.
 
-    Parameters
-    ----------
-    index : int
-        The index of the GPU in CUDA's numbering.
-    device : cupy.cuda.Device
+    A method that cannot open a handle raises DeviceError. The GPU stays usable.
     """
 
     def __init__(self, index: int, device: Any) -> None:
@@ -49,7 +45,10 @@ class GpuSharing:
         self._device = device
 
     def allocate(self, nbytes: int) -> tuple[NDArray[np.uint8], bytes]:
-        """Return an undefined array outside of CuPy's pool, because a handle names a whole allocation."""
+        """Return an undefined array and its handle. The memory is never freed.
+
+        It is outside of CuPy's pool, because a handle names a whole allocation.
+        """
         import cupy
 
         runtime, length = cupy.cuda.runtime, -(-nbytes // _PAGE) * _PAGE
@@ -67,7 +66,7 @@ class GpuSharing:
         return array
 
     def address(self, handle: bytes) -> int:
-        """Return the address of the allocation of another process with this handle."""
+        """Return the address, in this process, of the allocation of another process with this handle."""
         from cupy.cuda import runtime
 
         with self._current("opening memory of another process"):
@@ -100,7 +99,7 @@ class GpuSharing:
             return event, bytes(cuda.runtime.ipcGetEventHandle(event.ptr))
 
     def open_event(self, handle: bytes) -> _Event:
-        """Return the event of another process."""
+        """Return the event of another process, for `copy_from` and `wait_for_peer`."""
         from cupy.cuda import runtime
 
         with self._current("opening an event of another process"):
@@ -112,7 +111,7 @@ class GpuSharing:
             event.record()
 
     def copy(self, source: Any, target: Any) -> None:
-        """Copy the bytes of an array on the stream of all kernels."""
+        """Copy the bytes of an array of this GPU to another one, after all work queued so far."""
         with self._current("copying an array"):
             target.data.copy_from_device_async(source.data, source.nbytes)
 

@@ -48,16 +48,9 @@ _PARAMETER = re.compile(r"\s*(?P<type>\w+(?:<[^>]*>)?)\s+(?P<name>\w+)\s*")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kernel.
+    """One parameter of a kernel: for ``Array<const u32> sums`` the kind "Array" of ("u32",).
 
-    Attributes
-    ----------
-    name : str
-        The name, or the whole text if it cannot be parsed.
-    kind : str
-        The type without its arguments: "Array", "u32"; empty if the text cannot be parsed.
-    of : tuple of str
-        The arguments of the type: ``("u32",)`` for ``Array<const u32>``.
+    If the text cannot be parsed, it is the name, and the kind is empty.
     """
 
     name: str
@@ -67,19 +60,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A kernel as its source declares it.
+    """A kernel as its source declares it: `types` are its template parameters.
 
-    Attributes
-    ----------
-    name : str
-    types : tuple of str
-        The template parameters.
-    threads : int
-        Threads in each block; 1 for a kernel of one thread.
-    one_block : bool
-        Whether the kernel runs on a single block.
-    parameters : tuple of Parameter
-        The parameters of the CPU kernel, followed by the parameters that the launcher fills in.
+    `threads` are those of each block; 1 for a kernel of one thread. The parameters are those of the CPU
+    kernel, followed by those that the launcher fills in.
     """
 
     name: str
@@ -91,27 +75,14 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class OwnSource:
-    """The text of a ``.cu`` file from outside the package.
-
-    Attributes
-    ----------
-    path : Path
-    text : str
-        The whole source, with its headers inserted.
-    """
+    """The text of a ``.cu`` file from outside the package, with its headers inserted."""
 
     path: Path
     text: str
 
     @classmethod
     def read(cls, path: Path) -> OwnSource:
-        """Return the source of a file as it is now.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be read, or a header is neither in its folder nor one of Evener's.
-        """
+        """Return the source of a file as it is now; raise FileError if it or a header cannot be read."""
         try:
             return cls(path, _expanded(path))
         except FileError:
@@ -159,13 +130,7 @@ def declarations(file: str | OwnSource) -> dict[str, Declaration]:
 
 
 def declaration(name: str) -> Declaration:
-    """Return the declaration of a kernel by its full name: "file.function" or "package:file.function".
-
-    Raises
-    ------
-    ArgumentError
-        If there is no kernel of this name.
-    """
+    """Return the declaration of a kernel by its full name: "file.function" or "package:file.function"."""
     file, _, function = name.rpartition(".")
     found = declarations(file) if path_of(file).is_file() else {}
     if function not in found:
@@ -174,13 +139,7 @@ def declaration(name: str) -> Declaration:
 
 
 def declared_in(file: OwnSource, name: str) -> Declaration:
-    """Return the declaration of the kernel `name` in a file from outside the package.
-
-    Raises
-    ------
-    ArgumentError
-        If the file declares no kernel of this name. The message shows a declaration.
-    """
+    """Return the declaration of the kernel `name` in a file from outside the package."""
     found = declarations(file)
     if name not in found:
         others = f"found {', '.join(found)}" if found else "found no kernel"

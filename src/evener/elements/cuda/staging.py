@@ -25,10 +25,7 @@ _MAX_COPIES = 2
 class Staging:
     """Page-locked host memory: some pages are copied to the GPU while others are written.
 
-    Parameters
-    ----------
-    record : callable
-        Returns an event after all work queued on the GPU so far.
+    `record` returns an event after all work queued on the GPU so far.
     """
 
     def __init__(self, record: Callable[[], Any]) -> None:

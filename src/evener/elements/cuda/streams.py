@@ -17,14 +17,7 @@ _copying_lock = Lock()
 
 
 class CopyDone:
-    """The event after a copy to or from a GPU.
-
-    Parameters
-    ----------
-    device : Device
-        The GPU that copies.
-    event : cupy.cuda.Event
-    """
+    """The event after a copy to or from a GPU, which copies."""
 
     def __init__(self, device: Device, event: Any) -> None:
         self.event = event
@@ -39,11 +32,6 @@ class CopyStreams:
     """The streams by which one element of a GPU sends and receives arrays, concurrently with its kernels.
 
     Every method runs with the GPU as the current one.
-
-    Parameters
-    ----------
-    index : int
-        The index of the GPU in CUDA's numbering.
     """
 
     def __init__(self, index: int) -> None:

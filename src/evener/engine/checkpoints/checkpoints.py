@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.engine.checkpoints.fingerprint import fingerprint_of
-from evener.engine.checkpoints.folder import CheckpointFolder, shard_name
+from evener.engine.checkpoints.folder import CheckpointFolder, ShardWriter, shard_name
 from evener.engine.checkpoints.manifest import Manifest, Shard
 from evener.engine.checkpoints.request import Checkpoint
-from evener.engine.checkpoints.saved import check_state, layout_of, open_newest, require
-from evener.engine.checkpoints.shards import ShardWriter
+from evener.engine.checkpoints.saved import check_state, dtypes_of, open_newest, require
 from evener.engine.checkpoints.state import dtype_of, restore, values_of
 from evener.errors import ArgumentError, EvenerError, FileError
 from evener.graph.checks import type_name
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.system.agreement import on_all_ranks
 from evener.system.log import log
 
@@ -280,7 +278,7 @@ class _WrittenCheckpoints(Checkpoints):
     def _begin(self, arrays: Mapping[str, StateArray], scalars: tuple[Any, ...], oldest_kept: int) -> None:
         """Copy the state, and let a thread write the copy."""
         seconds = self._engine.recorder.seconds
-        manifest = Manifest(self._run, self.steps, seconds, list(scalars), layout_of(arrays), [])
+        manifest = Manifest(self._run, self.steps, seconds, list(scalars), dtypes_of(arrays), [])
         shard: Future[Shard] = Future()
         try:
             copies = [part for array in arrays.values() for part in values_of(self._engine, array)]

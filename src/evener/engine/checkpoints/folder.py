@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.engine.checkpoints.manifest import GENERATION, Manifest
+from evener.engine.checkpoints.manifest import GENERATION, Manifest, Shard
 from evener.errors import FormatError
 from evener.system.files import TEMPORARY, atomic_write, remove_abandoned
 from evener.system.memory import require
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CheckpointFolder", "shard_name"]
+__all__ = ["CheckpointFolder", "ShardWriter", "shard_name"]
 
 _NAME = re.compile(rf"{GENERATION}\.(?:json|[0-9]{{5,}}\.(?:state|vertices))")
 _TEMPORARY_MANIFEST = re.compile(rf"\.{GENERATION}\.json\.{TEMPORARY}")
@@ -47,24 +47,14 @@ _ROW_WORDS = 512
 
 
 class CheckpointFolder:
-    """A folder of checkpoints.
-
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    first : int
-        The first generation of this run.
-    oldest_kept : int
-        The older of the two valid generations that are kept. It is 0 if fewer are valid, and on all ranks
-        except rank 0.
-    """
+    """A folder of checkpoints."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.first = self.oldest_kept = 0
+        # The first generation of this run.
+        self.first = 0
+        # The older of the two valid generations that are kept; 0 if fewer are valid, and except on rank 0.
+        self.oldest_kept = 0
         # The valid generations to keep, oldest first, and their files; rank 0 knows them.
         self._kept: list[tuple[int, set[str]]] = []
 
@@ -72,10 +62,7 @@ class CheckpointFolder:
     def lock(self) -> Iterator[None]:
         """Keep the folder for one run while the block runs, if its file system has locks.
 
-        Raises
-        ------
-        BlockingIOError
-            If another run has the folder.
+        If another run has the folder, raise BlockingIOError.
         """
         handle = os.open(self.path, os.O_RDONLY)
         try:
@@ -108,13 +95,7 @@ class CheckpointFolder:
         return self.path / _manifest_name(generation)
 
     def read_manifest(self, generation: int) -> Manifest:
-        """Return the manifest of a generation.
-
-        Raises
-        ------
-        FormatError
-            If the manifest cannot be read, is damaged, or has another version.
-        """
+        """Return the manifest of a generation; raise FormatError unless it is valid."""
         path = self.manifest_path(generation)
         with self._open(path) as stream:
             content = stream.read(_MAX_MANIFEST_BYTES + 1)
@@ -138,10 +119,7 @@ class CheckpointFolder:
     def commit(self, generation: int, manifest: Manifest) -> None:
         """Make a generation valid, and remove manifests that are not kept and unused files of earlier runs.
 
-        Raises
-        ------
-        FileError
-            If the manifest cannot be written. Then no file is removed.
+        If the manifest cannot be written, raise FileError, and remove no file.
         """
         with atomic_write(self.manifest_path(generation)) as temporary:
             temporary.write_bytes(manifest.encode())
@@ -176,12 +154,8 @@ class CheckpointFolder:
     def write(self, name: str, arrays: Sequence[NDArray[Any]], *, over: str | None = None) -> int:
         """Write arrays to a file, flush it to the disk, and return its checksum.
 
-        The file is new, or the file `over`, which is renamed and overwritten.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written. Then it is removed.
+        The file is new, or the file `over`, which is renamed and overwritten. After an error, the file is
+        removed.
         """
         path = self.path / name
         try:
@@ -199,10 +173,7 @@ class CheckpointFolder:
     def read(self, name: str, dtypes: Sequence[str], length: int, checksum: int) -> list[NDArray[Any]]:
         """Return the arrays of a file: one of this length for each dtype.
 
-        Raises
-        ------
-        FormatError
-            If the file is missing, has another length, or another checksum.
+        Raise FormatError if the file is missing, has another length, or another checksum.
         """
         path, sizes = self.path / name, [np.dtype(dtype).itemsize * length for dtype in dtypes]
         with self._open(path) as stream:
@@ -218,6 +189,38 @@ class CheckpointFolder:
         if _checksum(parts) != checksum:
             raise FormatError("the file is damaged: its checksum does not match", path=path)
         return [part.view(dtype) for part, dtype in zip(parts, dtypes, strict=True)]
+
+
+class ShardWriter:
+    """Writes the shards of this rank, whose partitions own vertices with these global numbers."""
+
+    def __init__(self, folder: CheckpointFolder, rank: int, vertices: Sequence[NDArray[np.uint32]]) -> None:
+        self._folder, self._rank, self._vertices = folder, rank, vertices
+        # Two files of the vertices, each with its checksum, and the generations of the files of state.
+        self._vertex_files: list[tuple[str, int]] = []
+        self._states: list[int] = []
+
+    def write(self, generation: int, arrays: Sequence[NDArray[Any]], *, turn: int, oldest_kept: int) -> Shard:
+        """Write the values of the owned vertices, and return the file names and checksums.
+
+        `turn` is the file of vertices that the shard names: 0 or 1, and 0 for the first shard. The states of
+        generations before `oldest_kept` may be overwritten.
+        """
+        if len(self._vertex_files) == turn:
+            name = shard_name(generation, self._rank, "vertices")
+            self._vertex_files.append((name, self._folder.write(name, self._vertices)))
+        name, over = shard_name(generation, self._rank, "state"), None
+        if self._states and self._states[0] < oldest_kept:
+            over = shard_name(self._states.pop(0), self._rank, "state")
+        checksum = self._folder.write(name, arrays, over=over)
+        self._states.append(generation)
+        return Shard(name, checksum, *self._vertex_files[turn], sum(map(len, self._vertices)))
+
+    def remove(self, generation: int) -> None:
+        """Remove the state of a generation that another rank could not write."""
+        if generation in self._states:
+            self._states.remove(generation)
+            self._folder.remove(shard_name(generation, self._rank, "state"))
 
 
 def shard_name(generation: int, rank: int, kind: str) -> str:

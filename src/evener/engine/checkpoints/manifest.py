@@ -34,21 +34,10 @@ class Shard(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """The content of a manifest.
+    """The content of a manifest: what `_FIELDS` says in words.
 
-    Attributes
-    ----------
-    run : dict
-        The fingerprint of the run.
-    step : int
-        The steps that the run had done.
-    seconds : float
-        The seconds that the run had taken.
-    scalars : list
-    arrays : list of [str, str]
-        The name and the dtype of each array, in the order of a shard.
-    shards : list of Shard
-        The shard of each rank.
+    `run` is the fingerprint of the run, which had done `step` steps in `seconds`. `arrays` has the name and
+    the dtype of each array, in the order of a shard.
     """
 
     run: dict[str, Any]
@@ -68,11 +57,7 @@ class Manifest(NamedTuple):
     def decode(cls, content: bytes, path: Path) -> Manifest:
         """Return the manifest of a text.
 
-        Raises
-        ------
-        FormatError
-            If the text is damaged, has another version, or a field breaks its rule. The message names `path`
-            and the field.
+        Raise FormatError if the text is damaged, has another version, or a field breaks its rule.
         """
         text, end = content[:-9], content[-9:]
         if end != _end_of(text):

@@ -9,8 +9,7 @@ import numpy as np
 from evener.engine.checkpoints.fingerprint import check_fingerprint
 from evener.engine.checkpoints.state import dtype_of, require_valid
 from evener.errors import FileError, FormatError
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.system.agreement import on_all_ranks
 from evener.system.log import log
 
@@ -25,24 +24,14 @@ if TYPE_CHECKING:
     from evener.engine.checkpoints.state import StateArray
     from evener.system.world import World
 
-__all__ = ["Saved", "check_state", "layout_of", "open_newest", "require"]
+__all__ = ["Saved", "check_state", "dtypes_of", "open_newest", "require"]
 
 
 class Saved(NamedTuple):
     """A generation from which a run continues.
 
-    Attributes
-    ----------
-    generation : int
-    path : Path
-        The path of the manifest.
-    manifest : Manifest
-    files : list of Path
-        The state file of each shard that this rank has read.
-    arrays : list of list of ndarray
-        The arrays of each of these shards.
-    exchange : BlockExchange
-        Knows the vertices of the shards of all ranks.
+    `path` is that of the manifest. `files` are the state files of the shards that this rank has read, and
+    `arrays` their arrays. `exchange` knows the vertices of the shards of all ranks.
     """
 
     generation: int
@@ -59,7 +48,7 @@ def require(valid: Any, expected: str, path: Path) -> None:
         raise FormatError(f"expected {expected}, but the checkpoint breaks this rule", path=path)
 
 
-def layout_of(arrays: Mapping[str, StateArray]) -> list[list[str]]:
+def dtypes_of(arrays: Mapping[str, StateArray]) -> list[list[str]]:
     """Return the name and the dtype of each array, as in a manifest."""
     return [[name, dtype_of(array).str] for name, array in arrays.items()]
 
@@ -67,29 +56,10 @@ def layout_of(arrays: Mapping[str, StateArray]) -> list[list[str]]:
 def open_newest(
     folder: CheckpointFolder, found: list[int], world: World, n: int, run: Mapping[str, Any]
 ) -> Saved:
-    """Return the first valid generation of those found. A warning names each generation that is not valid.
+    """Return the first valid generation of those found, newest first, for a graph of `n` vertices.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    folder : CheckpointFolder
-    found : list of int
-        Generations, newest first.
-    world : World
-    n : int
-        The number of vertices of the graph.
-    run : mapping
-        The fingerprint of the run.
-
-    Raises
-    ------
-    FileError
-        If no generation was found.
-    FormatError
-        If no generation is valid.
-    ArgumentError
-        If a generation is of another run.
+    This is a collective operation; all ranks must call it. A warning names each generation that is not valid.
+    The errors are those of `open_checkpoints`.
     """
     newest: FormatError | None = None
     for generation in found:
@@ -139,15 +109,11 @@ def check_state(
 ) -> None:
     """Check the state of a checkpoint against the arrays and scalars of the loop that continues.
 
-    This is a collective operation; all ranks must call it.
-
-    Raises
-    ------
-    FormatError
-        If the checkpoint has other arrays or scalars, or a value breaks the rule of its array.
+    This is a collective operation; all ranks must call it. Raise FormatError if the checkpoint has other
+    arrays or scalars, or a value breaks the rule of its array.
     """
-    manifest, layout = saved.manifest, layout_of(arrays)
-    require(manifest.arrays == layout, f"{layout} in 'arrays', found {manifest.arrays}", saved.path)
+    manifest, expected = saved.manifest, dtypes_of(arrays)
+    require(manifest.arrays == expected, f"{expected} in 'arrays', found {manifest.arrays}", saved.path)
     alike = len(manifest.scalars) == len(scalars) and all(map(_is_alike, manifest.scalars, scalars))
     require(alike, f"the numbers of {manifest.run['algorithm']} in 'scalars'", saved.path)
 

@@ -73,12 +73,9 @@ def dtype_of(array: StateArray) -> np.dtype[Any]:
 
 
 def require_valid(array: StateArray, values: NDArray[Any], n: int, *, name: str, path: Path) -> None:
-    """Check values that `values_of` may return, before a kernel uses them.
+    """Raise FormatError if a value breaks the rule of its array, in a graph of `n` vertices.
 
-    Raises
-    ------
-    FormatError
-        If a value breaks the rule of its array, in a graph of `n` vertices. The message names the array.
+    `values` are such as `values_of` returns, and no kernel has used them.
     """
     if isinstance(array, Bounded):
         lowest, highest = array.lowest, array.highest

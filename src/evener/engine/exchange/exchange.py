@@ -55,21 +55,8 @@ class Exchange:
 
     The value of a step is a list of pairs: a partition, and the bytes that it sent.
 
-    Parameters
-    ----------
-    elements : sequence of Element
-        The elements of this rank.
-    routes : sequence of Route
-        The routes that begin or end on this rank.
-    network : Network, optional
-        The ways to the elements of other ranks. Default: there are no other ranks.
-    ranks : sequence of int, optional
-        The rank of each partition. Default: this rank.
-
-    Attributes
-    ----------
-    in_verb : bool
-        Whether a verb has begun that `end_verb` has not ended.
+    `elements` are those of this rank, and `routes` begin or end on this rank. `ranks` has the rank of each
+    partition. Without a network, there are no other ranks.
     """
 
     def __init__(
@@ -82,12 +69,13 @@ class Exchange:
         self._elements = elements
         self._routes = routes
         self._network = network
-        self._ranks = [0] * len(elements) if ranks is None else list(ranks)
+        self._ranks = [0] * len(elements) if ranks is None else ranks
         self._rank = 0 if network is None else network.world.rank
         # The number of this rank's first partition.
         self._first = self._ranks.index(self._rank)
         self._published: Form | None = None
         self._turn = 0
+        # Whether a verb has begun that `end_verb` has not ended.
         self.in_verb = False
         # Pending messages to other ranks, for `World.wait`: of verbs, and of the published array.
         self._posts: list[Any] = []
@@ -98,11 +86,7 @@ class Exchange:
     @cached_property
     def _links(self) -> dict[str, list[Link]]:
         """The links of each kind, made on first use."""
-        links: dict[str, list[Link]] = {kind: [] for kind in _KINDS}
-        for route in self._routes:
-            for kind in _KINDS:
-                links[kind].append(self._link(route, kind))
-        return links
+        return {kind: [self._link(route, kind) for route in self._routes] for kind in _KINDS}
 
     def _link(self, route: Route, kind: str) -> Link:
         """Return a link of a route, with the ends that are on this rank."""
@@ -179,10 +163,7 @@ class Exchange:
     def _begin_verb(self) -> None:
         """Begin a verb, after ending the publication of any other exchange, whose messages have our tags.
 
-        Raises
-        ------
-        MpiError
-            If a verb has failed. Ranks that it has not failed on may have sent messages.
+        After a verb has failed, raise MpiError: ranks that it has not failed on may have sent messages.
         """
         if self._network is not None:
             other = _under_way.get(self._network.world, self)

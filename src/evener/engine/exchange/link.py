@@ -17,12 +17,7 @@ __all__ = ["Buffers", "Link"]
 
 
 class Buffers:
-    """Arrays in an element's memory, each allocated on first use and kept for the run.
-
-    Parameters
-    ----------
-    element : Element
-    """
+    """Arrays in an element's memory, each allocated on first use and kept for the run."""
 
     __slots__ = ("_arrays", "element")
 
@@ -50,15 +45,8 @@ class Buffers:
 class Link(NamedTuple):
     """One direction of a route, with the ends of its transport.
 
-    Attributes
-    ----------
-    route : Route
-    from_partition, to_partition : int
-        The positions on this rank of the partitions that send and receive; ELSEWHERE on another rank.
-    outbox, inbox : Buffers
-        Arrays of the sending and of the receiving element, if they are on this rank.
-    send_end : Sender
-    receive_end : Receiver
+    The partitions that send and receive are positions on this rank; ELSEWHERE for a partition of another
+    rank, whose buffers are missing.
     """
 
     route: Route

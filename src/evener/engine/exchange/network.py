@@ -8,93 +8,34 @@ transport for all pairs of GPUs.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
-from evener.engine.exchange.remote import DeviceReceiver, DeviceSender
+from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, Place, gpu_pairs
 from evener.engine.exchange.transport import find_transports
 from evener.engine.exchange.transports.mpi import HostReceiver, HostSender
 from evener.errors import ArgumentError, DeviceError, MpiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from evener.elements.protocols import Element, GpuElement
-    from evener.engine.exchange.remote import Carrier, FarEnd
+    from evener.engine.exchange.remote import Carrier, FarEnd, RankTransport
     from evener.engine.exchange.transport import Receiver, Sender
     from evener.system.world import World
 
-__all__ = ["HOST", "VARIABLE", "Network", "Place", "RankTransport", "connect_ranks"]
+__all__ = ["HOST", "VARIABLE", "Network", "connect_ranks"]
 
 VARIABLE = "EVENER_RANK_TRANSPORT"
 # The name of MPI messages between hosts.
 HOST = "mpi"
 
 
-class Place(NamedTuple):
-    """Where an element is.
-
-    Attributes
-    ----------
-    rank : int
-    host : str
-        The name of the machine.
-    bus_id : str
-        The place of a GPU in its machine; "" for other elements.
-    """
-
-    rank: int
-    host: str
-    bus_id: str
-
-
-class RankTransport(Protocol):
-    """A way to move packets between GPUs of two ranks. Modules of `transports` name one `RANK_TRANSPORT`.
-
-    The class is called with the world and the places of all elements. `probe` and `start` are collective
-    operations and must be called by all ranks. `elements` are the GPUs of this rank, by number.
-
-    Attributes
-    ----------
-    name : str
-        The name in `EVENER_RANK_TRANSPORT`.
-    preference : int
-        If several transports join two elements, the one with the lowest preference is used.
-    """
-
-    name: str
-    preference: int
-
-    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
-        """Return the pairs of elements, sender first, that the transport joins and whose receiver is here."""
-        ...
-
-    def start(self, elements: dict[int, GpuElement]) -> None:
-        """Prepare for links, once some pair uses the transport."""
-        ...
-
-    def carrier(self) -> Carrier:
-        """Return the carrier of links that exchange together."""
-        ...
-
-
 class Network:
     """The transports between the elements of all ranks. The constructor is a collective operation.
 
-    Parameters
-    ----------
-    world : World
-    places : sequence of Place
-        The elements of all ranks.
-    elements : sequence of Element
-        The elements of this rank.
-    forced : str
-        The only transport between GPUs; "" if the network chooses.
-
-    Attributes
-    ----------
-    shares_memory : bool
-        Whether each rank has one element, and these are different GPUs that open each other's memory.
+    `places` are those of the elements of all ranks, and `elements` those of this rank. `forced` is the only
+    transport between GPUs; "" if the network chooses.
     """
 
     def __init__(
@@ -107,12 +48,7 @@ class Network:
             for number, element in zip(own, elements, strict=True)
             if places[number].bus_id
         }
-        pairs = {
-            (a, b)
-            for a, sender in enumerate(places)
-            for b, receiver in enumerate(places)
-            if sender.rank != receiver.rank and sender.bus_id and receiver.bus_id
-        }
+        pairs = gpu_pairs(places)
         self._chosen: dict[tuple[int, int], RankTransport] = {}
         for kind in _kinds(forced):
             if missing := pairs - self._chosen.keys():
@@ -127,6 +63,7 @@ class Network:
                 "exchange by this transport; unset the variable"
             )
             raise DeviceError(msg)
+        # Whether each rank has one element, and these are different GPUs that open each other's memory.
         self.shares_memory = (
             len(pairs) == world.size * (world.size - 1)
             and len({(place.host, place.bus_id) for place in places}) == len(places) == world.size
@@ -206,9 +143,9 @@ def connect_ranks(world: World, elements: Sequence[Element]) -> Network | None:
     return known[key]
 
 
-def _kinds(forced: str) -> list[Callable[[World, Sequence[Place]], RankTransport]]:
+def _kinds(forced: str) -> list[type[RankTransport]]:
     """Return the transports to try, in the order of preference."""
-    kinds = {kind.name: kind for kind in find_transports("RANK_TRANSPORT")}
+    kinds = {kind.name: kind for kind in find_transports("RANK_TRANSPORTS")}
     if forced not in ("", *kinds, HOST):
         msg = f"{VARIABLE}: expected {', '.join(kinds)} or {HOST}, found {forced!r}; unset the variable"
         raise ArgumentError(msg)

@@ -28,15 +28,9 @@ _DENSE = -1
 
 
 class Packet(NamedTuple):
-    """Boundary values that are sent along a link.
+    """Boundary values that are sent along a link, and the bytes that the sender counts.
 
-    Attributes
-    ----------
-    arrays : dict of str to ndarray
-        By use: "positions" or "flags", then "values". Empty if no value changed, and for a receiver that
-        reads the sender's own arrays.
-    nbytes : int
-        The bytes that the sender counts.
+    There are no arrays if no value changed, and for a receiver that reads the sender's own arrays.
     """
 
     arrays: Arrays

@@ -6,6 +6,7 @@ The host sees only small messages of the world: the heads of packets of changes,
 from __future__ import annotations
 
 from collections import deque
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,30 +15,87 @@ from evener.engine.exchange.packet import HEAD_BYTES, Packet, has_head
 from evener.engine.exchange.transport import Receiver, Sender
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from evener.elements.protocols import GpuElement
     from evener.engine.exchange.packet import Arrays
     from evener.system.world import World
 
-__all__ = ["TAGS_OF_LINK", "Carrier", "DeviceReceiver", "DeviceSender", "FarEnd"]
+__all__ = [
+    "TAGS_OF_LINK",
+    "Carrier",
+    "DeviceReceiver",
+    "DeviceSender",
+    "FarEnd",
+    "Place",
+    "RankTransport",
+    "gpu_pairs",
+]
 
 # Numbers of messages of a link: of heads and whole messages, and of arrays in GPU memory.
 TAGS_OF_LINK = 2
 
 
-class FarEnd(NamedTuple):
-    """The end of a link that is on another rank.
+class Place(NamedTuple):
+    """The rank of an element, the name of its machine, and a GPU's place in it; "" for other elements."""
+
+    rank: int
+    host: str
+    bus_id: str
+
+
+def gpu_pairs(places: Sequence[Place]) -> set[tuple[int, int]]:
+    """Return the numbers of all pairs of GPUs of different ranks, in both orders."""
+    gpus = [(number, place.rank) for number, place in enumerate(places) if place.bus_id]
+    return {(a, b) for (a, rank), (b, other) in product(gpus, gpus) if rank != other}
+
+
+class RankTransport:
+    """A way to move packets between GPUs of two ranks. Modules of `transports` list theirs.
+
+    `probe` and `start` are collective operations; all ranks must call them. `elements` are the GPUs of this
+    rank, by number.
+
+    Parameters
+    ----------
+    world : World
+    places : sequence of Place
+        The elements of all ranks.
 
     Attributes
     ----------
-    world : World
-    rank : int
-        The other rank.
-    tag : int
-        The number of the link for messages of the world. The next number also belongs to the link.
-    here, there : int
-        The numbers of the partition of this rank and of the partition of the other rank.
+    name : str
+        The name in `EVENER_RANK_TRANSPORT`.
+    preference : int
+        If several transports join two elements, the one with the lowest preference is used.
+    """
+
+    name: str
+    preference: int
+
+    def __init__(self, world: World, places: Sequence[Place]) -> None:
+        self._world = world
+        self._places = places
+
+    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
+        """Return pairs of elements, sender first, that the transport joins, as far as this rank knows."""
+        raise NotImplementedError
+
+    def start(self, elements: dict[int, GpuElement]) -> None:
+        """Prepare for links, once some pair uses the transport."""
+
+    def carrier(self) -> Carrier:
+        """Return the carrier of links that exchange together."""
+        raise NotImplementedError
+
+
+class FarEnd(NamedTuple):
+    """The end of a link that is on another rank.
+
+    `tag` is the number of the link for messages of the world. The next number also belongs to the link.
+    `here` and `there` are the numbers of the partition of this rank and of that of the other rank.
     """
 
     world: World
@@ -76,25 +134,13 @@ class Carrier:
 
 
 class DeviceSender(Sender):
-    """The sending end of a link from a GPU to a GPU of another rank.
-
-    Parameters
-    ----------
-    far : FarEnd
-    element : GpuElement
-        The element that sends.
-    carrier : Carrier
-
-    Attributes
-    ----------
-    posted : list
-        The handles for `World.wait` of the messages sent since the last call of `take_posted`.
-    """
+    """The sending end of a link from a GPU to a GPU of another rank."""
 
     def __init__(self, far: FarEnd, element: GpuElement, carrier: Carrier) -> None:
         self.far = far
         self.element = element
         self._carrier = carrier
+        # Handles for `World.wait` of the messages sent since the last call of `take_posted`.
         self.posted: list[Any] = []
 
     def send(self, packet: Packet) -> None:
@@ -121,7 +167,7 @@ class _Expected(NamedTuple):
 
 
 class DeviceReceiver(Receiver):
-    """The receiving end of a link from a GPU of another rank; the parameters are those of `DeviceSender`."""
+    """The receiving end of a link from a GPU of another rank."""
 
     def __init__(self, far: FarEnd, element: GpuElement, carrier: Carrier) -> None:
         self.far = far

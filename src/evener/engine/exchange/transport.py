@@ -83,7 +83,7 @@ class Receiver:
 
 
 class Transport(NamedTuple):
-    """A way to move packets between two elements. Each module of `transports` has one named `TRANSPORT`.
+    """A way to move packets between two elements. Modules of `transports` list theirs as `TRANSPORTS`.
 
     Attributes
     ----------
@@ -109,18 +109,9 @@ class Transport(NamedTuple):
 def connect(sender: Element, receiver: Element, *, complete: bool = True) -> tuple[Sender, Receiver]:
     """Return the two ends of a link, by the preferred transport that joins the elements.
 
-    Parameters
-    ----------
-    sender, receiver : Element
-    complete : bool, default True
-        Whether packets have all values of the route.
-
-    Raises
-    ------
-    DeviceError
-        If no transport joins them.
+    `complete` is whether packets have all values of the route.
     """
-    found: list[Transport] = find_transports("TRANSPORT")
+    found: list[Transport] = find_transports("TRANSPORTS")
     for transport in found:
         if transport.complete >= complete and transport.joins(sender, receiver):
             return transport.connect(sender, receiver)
@@ -134,10 +125,10 @@ def connect(sender: Element, receiver: Element, *, complete: bool = True) -> tup
 
 @cache
 def find_transports(attribute: str) -> list[Any]:
-    """Return the attribute of all modules of `transports` that have it, in the order of preference."""
+    """Return what modules of `transports` list as this attribute, in the order of preference."""
     folder = import_module("evener.engine.exchange.transports")
     modules = [import_module(f"{folder.__name__}.{one.name}") for one in iter_modules(folder.__path__)]
-    found = [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
+    found = [one for module in modules for one in getattr(module, attribute, ())]
     return sorted(found, key=lambda transport: transport.preference)
 
 
@@ -145,34 +136,23 @@ def find_transports(attribute: str) -> list[Any]:
 
 
 def copying_ends(element: Element, copy: Callable[[Any, Any], Any]) -> tuple[Sender, Receiver]:
-    """Return ends whose packets are copied.
+    """Return ends whose packets are copied to the element that receives.
 
-    Parameters
-    ----------
-    element : Element
-        The element that receives.
-    copy : callable
-        Begins to copy an array from the sender's memory to the receiver's. Returns the event after the copy,
-        for the receiver's element to wait for.
+    `copy` begins to copy an array from the sender's memory to the receiver's. It returns the event after the
+    copy, for the receiver's element to wait for.
     """
     receiver = _CopyingReceiver(element)
     return _CopyingSender(receiver, copy), receiver
 
 
 class _CopyingReceiver(Receiver):
-    """Provides targets for packets, and waits for their copies on the receiver's element.
-
-    Attributes
-    ----------
-    targets : deque of dict
-        Arrays that no packet has filled, oldest first.
-    packets : deque of (Packet, list)
-        Packets that were sent but not received, with the events after their copies, oldest first.
-    """
+    """Provides targets for packets, and waits for their copies on the receiver's element."""
 
     def __init__(self, element: Element) -> None:
         self._element = element
+        # Arrays that no packet has filled, oldest first.
         self.targets: deque[Arrays] = deque()
+        # Packets that were sent but not received, with the events after their copies, oldest first.
         self.packets: deque[tuple[Packet, list[Any]]] = deque()
 
     def expect(self, targets: Arrays) -> None:

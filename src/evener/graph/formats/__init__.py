@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evener.graph.formats.heading import Heading
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.formats.registry import Format
-    from evener.graph.generators.recipes import Recipe
+    from evener.graph.generators.models import Recipe
     from evener.graph.graph import Graph
     from evener.graph.share import EdgeShare
     from evener.system.world import World
@@ -115,11 +115,11 @@ def read(
         columns=columns,
     )
     if _is_spec(path, format):
-        from evener.graph.generators.models import from_spec
+        from evener.graph.generators.models import recipe_of
 
         _refuse_options(path, options)
         with stage(f"generating {path}"), translate_errors(f"generating {path}"):
-            return from_spec(str(path))
+            return recipe_of(str(path)).build()
     kind, source = _source_of(path, format)
     with stage(f"reading {path}"), source.translate_errors(f"{kind.name} data"):
         _check_source(kind, source, options)

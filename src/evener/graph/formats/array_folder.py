@@ -2,25 +2,35 @@
 
 The manifest ``evener.json`` holds the format version, facts of the format, and for each array its dtype, its
 length and the CRC-32 of each 64 MiB. File names follow from the names of the arrays.
+
+A cache records the folders that this user has validated. The state of a file is its device, inode, size,
+mtime and ctime; no program can set ctime. A folder is valid without a new check if all its files have a
+validated state. A copied, downloaded or edited file has a new state. A write to a mapped page changes ctime
+only if the page is clean, so `validate` first writes all pages back. A file system without write-back (tmpfs)
+does not show later writes to such a page.
+
+The cache is the folder ``evener/checked`` in the user's cache directory. It holds one empty file per folder
+of arrays, named by a hash of the states. A folder of arrays cannot mark itself as valid.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import math
 import os
 import stat
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evener.errors import FormatError
-from evener.graph.formats import validated
 from evener.graph.formats.npy import Header, read_header, write_array
 from evener.system import memory
+from evener.system.cache import cache_folder
 from evener.system.manifest import parse_manifest
 
 if TYPE_CHECKING:
@@ -36,6 +46,11 @@ MANIFEST = "evener.json"
 # Bytes per checksum.
 _CHECKSUM_BYTES = 1 << 26
 _MAX_MANIFEST_BYTES = 1 << 24
+# Version of the rules in `container.check`.
+_RULES = 2
+# Entries in the cache; above this number, the older half is deleted.
+_MAX_ENTRIES = 4096
+_CHECKED = "evener/checked"
 
 
 class FolderFormat(NamedTuple):
@@ -60,9 +75,18 @@ class ArrayFolder(NamedTuple):
     fingerprint: str
 
     def validate(self, path: Path, check: Callable[[], None]) -> None:
-        """Check the content of the folder at `path`, unless it was validated in its present state."""
-        files = [path / name for name in _file_names(self.arrays)]
-        validated.validate(files, self.fingerprint, check)
+        """Call `check`, which raises if the folder at `path` is not valid, unless its state was validated."""
+        if is_validated(self.fingerprint):
+            return
+        names = _file_names(self.arrays)
+        with contextlib.suppress(OSError):
+            for name in names:
+                with (path / name).open("rb") as handle:
+                    os.fsync(handle.fileno())
+        check()
+        with contextlib.suppress(OSError):  # another program may replace the files
+            if _fingerprint({name: (path / name).stat() for name in names}) == self.fingerprint:
+                mark_validated(self.fingerprint)
 
 
 def open_folder(path: Path, layout: FolderFormat) -> ArrayFolder:
@@ -104,7 +128,7 @@ def write_folder(
         write_array(folder / f"{name}.npy", _little_endian(array))
     manifest = {"format": layout.kind, "version": layout.version, **facts, "arrays": entries}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-    return validated.fingerprint({name: (folder / name).stat() for name in _file_names(entries)})
+    return _fingerprint({name: (folder / name).stat() for name in _file_names(entries)})
 
 
 def _file_names(arrays: Iterable[str]) -> list[str]:
@@ -147,7 +171,7 @@ def _read_manifest(handle: IO[bytes], file: Path, layout: FolderFormat) -> dict[
 
 def _map_folder(folder: int, path: Path, layout: FolderFormat) -> ArrayFolder:
     """Map the arrays, after the checks of the manifest, of headers and of lengths."""
-    with ExitStack() as files:
+    with contextlib.ExitStack() as files:
         handles = {MANIFEST: files.enter_context(_open_file(folder, MANIFEST, path, layout.noun))}
         manifest = _read_manifest(handles[MANIFEST], path / MANIFEST, layout)
         dtypes = layout.dtypes_of(manifest, path / MANIFEST)
@@ -162,7 +186,7 @@ def _map_folder(folder: int, path: Path, layout: FolderFormat) -> ArrayFolder:
             handles[file] = files.enter_context(_open_file(folder, file, path, layout.noun))
             arrays[name] = _map_array(handles[file], path, name, entry, dtypes[name])
         states = {name: os.fstat(handle.fileno()) for name, handle in handles.items()}
-        return ArrayFolder(arrays, manifest, validated.fingerprint(states))
+        return ArrayFolder(arrays, manifest, _fingerprint(states))
 
 
 def _map_array(
@@ -201,3 +225,30 @@ def _checksums(array: NDArray[Any]) -> list[str]:
             lambda at: zlib.crc32(view[at : at + _CHECKSUM_BYTES].data), range(0, len(view), _CHECKSUM_BYTES)
         )
         return [f"{value:08x}" for value in sums]
+
+
+def _fingerprint(files: Mapping[str, os.stat_result]) -> str:
+    """Return a hash of the states of files, given by name."""
+    states = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in files.values()]
+    return hashlib.sha256(repr((_RULES, list(files), states)).encode()).hexdigest()
+
+
+def is_validated(fingerprint: str) -> bool:
+    """Return whether files with this fingerprint were validated before."""
+    cache = cache_folder()
+    return cache is not None and (cache / _CHECKED / fingerprint).exists()
+
+
+def mark_validated(fingerprint: str) -> None:
+    """Record files with this fingerprint as validated; on failure, the next read checks again."""
+    cache = cache_folder()
+    if cache is None:
+        return
+    folder = cache / _CHECKED
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / fingerprint).touch()
+        fingerprints = list(folder.iterdir())
+        if len(fingerprints) > _MAX_ENTRIES:
+            for old in sorted(fingerprints, key=lambda s: s.stat().st_mtime_ns)[: _MAX_ENTRIES // 2]:
+                old.unlink(missing_ok=True)

@@ -6,8 +6,8 @@ so a manifest cannot refer to other files.
 
 The reader maps the arrays into memory. Each read checks the headers, the lengths, and the first and last
 offset. The first read of a container in a new state also checks the checksums and every rule of CSR. It
-records the state as valid: see `evener.graph.formats.validated`. `write` records its containers as valid too.
-A program that changes mapped arrays in place changes the graph. `write` replaces the folder instead.
+records the state as valid: see `evener.graph.formats.array_folder`. `write` records its containers as valid
+too. A program that changes mapped arrays in place changes the graph. `write` replaces the folder instead.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy as np
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import check_csr
 from evener.graph.csr import CSR, ReverseEdges
-from evener.graph.formats import validated
 from evener.graph.formats.array_folder import (
     MANIFEST,
     ArrayFolder,
     FolderFormat,
     check_sums,
     entry_of,
+    mark_validated,
     open_folder,
     write_folder,
 )
@@ -220,7 +220,7 @@ def write(graph: Graph, target: Path, compression: str | None, /) -> None:  # no
         check_symmetric(graph, target)
     with atomic_write_folder(target, may_replace=is_plain_container) as temporary:
         fingerprint = write_folder(temporary, _LAYOUT, {"directed": graph.directed}, arrays.items())
-    validated.mark_validated(fingerprint)
+    mark_validated(fingerprint)
 
 
 def is_plain_container(folder: Path) -> bool:

@@ -165,24 +165,17 @@ def _read_names(
 ) -> EdgeIds:
     """Return the edges in this rank's part of an edge list of names."""
     from evener.graph.formats import edgelist_names as names
-    from evener.graph.formats.name_lines import read_fields
 
-    heading = start.heading
-    fields = read_fields(world, source, line=start.line, offset=start.offset)
-    if world.size == 1 and names.has_column_names(fields, heading) and find_edge_columns(fields.first):
-        names.warn_words_as_column_names(source.path, fields)
-        error = _ColumnNamesError(_COLUMN_NAMES, path=source.path, line=int(fields.line[0]))
+    heading, path = start.heading, source.path
+    fields = names.read_fields(world, source, line=start.line, offset=start.offset)
+    if world.size == 1 and fields.has_header and not heading.strings and find_edge_columns(fields.first):
+        names.warn_words_as_column_names(path, fields)
+        error = _ColumnNamesError(_COLUMN_NAMES, path=path, line=int(fields.line[0]))
         error.directed = heading.directed
         raise error
-    begins = next((rank for rank, rows in enumerate(world.allgather(len(fields.line))) if rows), 0)
-    edges = on_all_ranks(
-        world,
-        lambda: names.edges_of_names(
-            fields, source.path, options, heading, isolated, begins=world.rank == begins
-        ),
-    )
+    edges = on_all_ranks(world, lambda: names.edges_of_names(fields, path, options, heading, isolated))
     found = world.allreduce(len(edges.src), "sum")
-    _check_count(source.path, fields.last_line, heading, found, cut=fields.cut)
+    _check_count(path, fields.last_line, heading, found, cut=fields.cut)
     if heading.weights is None:
         edges.weights = to_common_dtype(world, edges.weights)
     return edges

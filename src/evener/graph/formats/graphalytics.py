@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, FileError, FormatError, shorten
+from evener.graph.arrow import WEIGHT_NAMES, ArrowColumn, note_unread_columns, plain_name
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edges import build_graph, count_edges, refuse_infinite, write_columns, write_lines
 from evener.graph.formats.file import Source, open_compressed, require_part
-from evener.graph.formats.graphalytics_properties import read_properties, weight_place, words_of
 from evener.graph.formats.registry import COMPRESSIONS, Format
 from evener.graph.formats.text_part import (
     parse_in_parts,
@@ -54,6 +54,13 @@ __all__ = ["FORMAT"]
 _SORT_BYTES = 17
 # The names of links to new files begin with this.
 _LINK = ".new-"
+# Largest properties file.
+_MAX_PROPERTIES_BYTES = 1 << 20
+# The properties that the reader needs.
+_KEYS = (
+    r"directed|vertex-file|edge-file|meta\.vertices|meta\.edges|vertex-properties\.names|sssp\.weight-property"
+    r"|edge-properties\.(?:names|types)"
+)
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -72,14 +79,17 @@ def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
 
     def begin() -> Any:
         path = _properties_path(source)
-        properties = read_properties(path)
-        weight = weight_place(properties, options, path)
+        properties = _read_properties(path)
+        weight = _weight_place(properties, options, path)
         files = [_component_file(properties, key, path) for key in ("vertex-file", "edge-file")]
         if world.size > 1:
             for file in files:
                 refuse_compressed(file)
         grammar = _grammar_of(files[1], properties, weight)
-        return path, properties, *files, weight, grammar, _read_directed(properties, path)
+        directed = properties.get("directed", "").lower()
+        if directed not in ("true", "false"):
+            raise FormatError(f"expected directed = true or false, found {directed!r}", path=path)
+        return path, properties, *files, weight, grammar, directed == "true"
 
     path, properties, vertices, file, weight, grammar, directed = on_all_ranks(world, begin)
     part = vertices if vertices.compression is not None else part_of(world, vertices)
@@ -116,11 +126,73 @@ def _component_file(properties: dict[str, str], key: str, path: Path) -> Source:
     raise FileError(msg)
 
 
-def _read_directed(properties: dict[str, str], path: Path) -> bool:
-    word = properties.get("directed", "").lower()
-    if word not in ("true", "false"):
-        raise FormatError(f"expected directed = true or false, found {word!r}", path=path)
-    return word == "true"
+def _read_properties(path: Path) -> dict[str, str]:
+    """Return the properties of the graph, without the prefix ``graph.NAME.``."""
+    source = Source(path)
+    source.check()
+    if source.size > _MAX_PROPERTIES_BYTES:
+        msg = f"expected at most {_MAX_PROPERTIES_BYTES:,} bytes of properties, found {source.size:,}"
+        raise FormatError(msg, path=path)
+    try:
+        text = source.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise FormatError("expected properties as text, found binary data", path=path) from None
+    of_graphs: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith(("#", "!")):
+            continue
+        match = re.fullmatch(r"([^=:]+)[=:](.*)", line.strip())
+        if match is None:
+            msg = f"expected 'graph.NAME.PROPERTY = VALUE', found {line[:60]!r}"
+            raise FormatError(msg, path=path, line=number)
+        key, value = match[1].strip(), match[2].strip()
+        # The name of a graph may hold points; other properties concern the benchmark.
+        known = re.fullmatch(rf"graph\.(.+?)\.({_KEYS})", key, re.IGNORECASE)
+        if known is None:
+            continue
+        found, name = of_graphs.setdefault(known[1], {}), known[2].lower()
+        if found.setdefault(name, value) != value:
+            msg = f"expected one value of {name}, found {found[name]!r} and {value!r}"
+            raise FormatError(msg, path=path, line=number)
+    if path.stem not in of_graphs and len(of_graphs) > 1:
+        names = ", ".join(of_graphs)
+        msg = f"expected the properties of one graph, or of {path.stem!r}, found {names}"
+        raise FormatError(msg, path=path)
+    return of_graphs.get(path.stem) or next(iter(of_graphs.values()), {})
+
+
+def _weight_place(properties: dict[str, str], options: ReadOptions, path: Path) -> int | None:
+    """Return the place of the weight among the properties of an edge; None if no weight is to be read."""
+    if options.weighted is False:
+        return None
+    names, types = (_words_of(properties, f"edge-properties.{key}") for key in ("names", "types"))
+    if types and len(types) != len(names):
+        msg = f"expected a type for each of {len(names)} edge-properties.names, found {len(types)}"
+        raise FormatError(msg, path=path)
+    found = ", ".join(map(repr, names)) or "none"
+    stated = properties.get("sssp.weight-property")
+    if stated and stated not in names:
+        msg = f"expected {stated!r}, the sssp.weight-property, in edge-properties.names, found {found}"
+        raise FormatError(msg, path=path)
+    usual = [name for weight in WEIGHT_NAMES for name in names if plain_name(name) == weight]
+    weight = stated or next(iter(usual), None)
+    if weight is not None and names.count(weight) > 1:
+        raise FormatError(
+            f"expected one property {weight!r} in edge-properties.names, found several", path=path
+        )
+    if options.weighted and weight is None:
+        msg = f"expected a property named weight in edge-properties.names, found {found}"
+        raise FormatError(f"{msg}; name it in sssp.weight-property", path=path)
+    if not stated:
+        unread = [ArrowColumn(name, numbers=True) for name in names if name != weight]
+        note_unread_columns(path, unread, weight, remedy="sssp.weight-property", noun="edge property")
+    return None if weight is None else names.index(weight)
+
+
+def _words_of(properties: dict[str, str], key: str) -> list[str]:
+    """Return the words of a list in the properties."""
+    words = [word.strip() for word in properties.get(key, "").split(",")]
+    return words if any(words) else []
 
 
 def _check_count(properties: dict[str, str], key: str, found: int, path: Path) -> None:
@@ -190,7 +262,7 @@ def _grammar_of(source: Source, properties: dict[str, str], weight: int | None) 
         if (first := text.peek()) is None:
             return None
         line = text.line + 1
-    found, names = len(lines.fields_of(first, b"")), words_of(properties, "edge-properties.names")
+    found, names = len(lines.fields_of(first, b"")), _words_of(properties, "edge-properties.names")
     if found < 2 or (names and found != 2 + len(names)):
         msg = f"expected {2 + len(names)} fields by edge-properties.names, found {found}"
         raise FormatError(msg, path=source.path, line=line)
@@ -253,7 +325,7 @@ def _name_links(path: Path, properties: dict[str, Any], *moves: tuple[Path, Path
         yield
     finally:
         # After an error, the properties may name the links. Other writes may have left theirs.
-        named = set(read_properties(path).values())
+        named = set(_read_properties(path).values())
         for target, _ in moves:
             for link in path.parent.glob(f"{_LINK}????????.{glob.escape(target.name)}"):
                 if link.name not in named:
@@ -273,7 +345,7 @@ def _refuse_unrelated(target: Path, path: Path, *others: Path) -> None:
     if not existing:
         return
     try:
-        keys = read_properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
+        keys = _read_properties(path).keys() & {"directed", "vertex-file", "edge-file", "meta.vertices"}
     except (FormatError, FileError):
         keys = set()
     if not keys:

@@ -10,8 +10,8 @@ import numpy as np
 
 from evener.errors import ArgumentError, EvenerError, FormatError
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.file import Source
-from evener.graph.formats.text_stream import MAX_LINE_BYTES, open_text
+from evener.graph.formats.file import Source, require_part
+from evener.graph.formats.text_stream import MAX_LINE_BYTES, is_utf8, open_text
 from evener.graph.share import EdgeIds
 from evener.system.agreement import on_all_ranks
 
@@ -29,6 +29,7 @@ __all__ = [
     "parse_in_parts",
     "parse_part",
     "part_of",
+    "read_part",
     "refuse_compressed",
     "to_common_dtype",
 ]
@@ -130,6 +131,53 @@ def _parse_turns(world: World, source: Source, grammar: lines.Grammar, line: int
     if errors:
         raise min(errors, key=lambda own: getattr(own, "line", None) or math.inf)
     return found
+
+
+def read_part(
+    world: World, source: Source, *, line: int, offset: int
+) -> tuple[Any, NDArray[np.intp], int, bool]:
+    """Return the rows in this rank's part of a text, and their line numbers; see `parse_part`.
+
+    The rows are Arrow strings, without comments and empty lines. The third value is the number of lines of
+    the file, and the last one says whether this rank's last line has no newline.
+    """
+    if source.compression is not None:  # one process reads all lines
+        part, line = source, 0
+    else:
+        part = part_of(world, source, offset=offset)
+    rows, numbers, count, cut = parse_in_parts(world, lambda: _read_rows(part), line=line)
+    counts = world.allgather(count)
+    return rows, numbers + (line + sum(counts[: world.rank])), line + sum(counts), cut
+
+
+def _read_rows(source: Source) -> tuple[tuple[Any, NDArray[np.intp], int, bool], int]:
+    """Return the rows, their line numbers, the number of lines, and whether the last line has no newline.
+
+    The number of lines comes twice, for `parse_in_parts`.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kept, numbers = [], [np.empty(0, np.intp)]
+    with open_text(source, empty=True) as text:
+        for chunk in text.chunks():
+            require_part(chunk.stop - chunk.start, source.path)
+            for part in chunk.arrow_lines():
+                try:
+                    part.validate(full=True)
+                except pa.ArrowInvalid as error:
+                    valid = map(is_utf8, part.cast(pa.binary()).to_pylist())
+                    line = text.line + 1 + list(valid).index(False)
+                    msg = "expected lines of UTF-8 text; convert the file to UTF-8"
+                    raise FormatError(msg, path=source.path, line=line) from error
+                trimmed = pc.ascii_trim_whitespace(part)  # another blank at an end is a part of a name
+                ignored = pc.or_(pc.starts_with(trimmed, "#"), pc.starts_with(trimmed, "%"))
+                is_row = pc.invert(pc.or_(pc.equal(trimmed, ""), ignored))
+                kept.append(pc.ascii_trim(part.filter(is_row), " \r\n"))  # a tab may separate empty fields
+                numbers.append(text.line + 1 + np.flatnonzero(is_row.to_numpy(zero_copy_only=False)))
+                text.line += len(part)
+        rows = pa.chunked_array(kept, pa.string())
+        return (rows, np.concatenate(numbers), text.line, text.cut), text.line
 
 
 def parse_in_parts(world: World, parse: Callable[[], tuple[T, int]], *, line: int = 0) -> T:

@@ -31,7 +31,13 @@ _OUTCOMES, _CUT_BITS = 1 << 10, 22
 
 
 class GeneratedEdges:
-    """Base class of edges computed from their numbers; an `evener.graph.csr.EdgeSource`."""
+    """Edges that a kernel computes from their numbers; an `evener.graph.csr.EdgeSource`.
+
+    The kernel `kernel` of `evener.kernels.cpu.generate` gets `arguments` after the number of the first edge.
+    """
+
+    kernel: str
+    arguments: tuple[Any, ...]
 
     def __init__(self, n: int, m: int, seed: int, weights: str | None) -> None:
         self.n, self.m = n, m
@@ -41,21 +47,23 @@ class GeneratedEdges:
         if self.weight_range is not None:
             self.weight_dtype = np.dtype(np.int32 if self.weight_range else np.float32)
 
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:
+    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
         """Write the tails and heads of edges ``start:stop``."""
-        raise NotImplementedError
+        getattr(_kernels(), self.kernel)(start, *self.arguments, src, dst)
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:  # noqa: ARG002 - signature of EdgeSource
         """Write random weights of edges ``start:stop``; both directions of an edge get the same weight."""
         if self.weight_range:
             low, high = self.weight_range
-            _kernels().integer_weights(start, self.key, low, high - low + 1, weights, _thread_count())
+            _kernels().integer_weights(start, self.key, low, high - low + 1, weights)
         else:
-            _kernels().real_weights(start, self.key, weights, _thread_count())
+            _kernels().real_weights(start, self.key, weights)
 
 
 class KroneckerSampler(GeneratedEdges):
     """Edges drawn from a Kronecker power; an alias table draws several levels per random word."""
+
+    kernel = "sampled_kronecker"
 
     def __init__(
         self, matrix: NDArray[Any], power: int, m: int, seed: int, weights: str | None, *, permute: bool
@@ -80,13 +88,15 @@ class KroneckerSampler(GeneratedEdges):
         self.half = np.uint64(max(1, (power + 1) // 2))
         # Multiplication by an odd factor is a bijection modulo a power of two.
         self.permutation = np.random.Philox(key=int(self.key)).random_raw(4) | np.uint64(1)
+        self.arguments = (
+            self.key, self.draws, self.radices, *self.tables, self.mask, self.half, self.permutation
+        )  # fmt: skip
 
     def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
-        """Write the tails and heads of edges ``start:stop``."""
-        _kernels().sampled_kronecker(
-            start, self.key, self.draws, self.radices, *self.tables, self.mask, self.half, self.permutation,
-            src, dst, _thread_count(),
-        )  # fmt: skip
+        """Write the tails and heads of edges ``start:stop``, each thread a part of them."""
+        import numba
+
+        _kernels().sampled_kronecker(start, *self.arguments, src, dst, numba.get_num_threads())
 
 
 class ReversedEdges(GeneratedEdges):
@@ -108,43 +118,40 @@ class ReversedEdges(GeneratedEdges):
 class UniformEdges(GeneratedEdges):
     """Edges with uniformly drawn tail and head."""
 
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
-        """Write the tails and heads of edges ``start:stop``."""
-        _kernels().uniform(start, self.key, self.n, src, dst, _thread_count())
+    kernel = "uniform"
+
+    def __init__(self, n: int, m: int, seed: int, weights: str | None) -> None:
+        super().__init__(n, m, seed, weights)
+        self.arguments = (self.key, n)
 
 
 class GridEdges(GeneratedEdges):
     """The edges of a lattice, each once."""
 
+    kernel = "grid"
+
     def __init__(self, rows: int, columns: int, seed: int, weights: str | None) -> None:
         super().__init__(rows * columns, rows * (columns - 1) + (rows - 1) * columns, seed, weights)
-        self.rows, self.columns = rows, columns
-
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
-        """Write the tails and heads of edges ``start:stop``."""
-        _kernels().grid(start, self.rows, self.columns, src, dst, _thread_count())
+        self.arguments = (rows, columns)
 
 
 class KroneckerPower(GeneratedEdges):
     """The edges of an exact Kronecker power."""
 
+    kernel = "kronecker_power"
+
     def __init__(self, matrix: NDArray[Any], power: int, seed: int, weights: str | None) -> None:
         rows, columns = np.nonzero(matrix)
         super().__init__(len(matrix) ** power, len(rows) ** power, seed, weights)
-        self.power, self.radix = power, len(matrix)
-        self.digits = rows.astype(np.uint64), columns.astype(np.uint64)
-        self.entries = matrix[rows, columns]
+        self.power, self.entries = power, matrix[rows, columns]
+        self.arguments = (power, len(matrix), rows.astype(np.uint64), columns.astype(np.uint64))
         if weights is None and (self.entries != 1).any():
             self.weight_dtype = np.dtype(np.float64)
-
-    def fill(self, start: int, stop: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> None:  # noqa: ARG002 - signature of EdgeSource
-        """Write the tails and heads of edges ``start:stop``."""
-        _kernels().kronecker_power(start, self.power, self.radix, *self.digits, src, dst, _thread_count())
 
     def fill_weights(self, start: int, stop: int, weights: NDArray[Any]) -> None:
         """Write the weights of edges ``start:stop``: products of matrix entries, or random weights."""
         if self.weight_dtype == np.float64:
-            _kernels().kronecker_weights(start, self.power, self.entries, weights, _thread_count())
+            _kernels().kronecker_weights(start, self.power, self.entries, weights)
         else:
             super().fill_weights(start, stop, weights)
 
@@ -153,12 +160,6 @@ def _kernels() -> Any:
     from evener.kernels.cpu import generate
 
     return generate
-
-
-def _thread_count() -> int:
-    import numba
-
-    return int(numba.get_num_threads())
 
 
 def _alias_table(

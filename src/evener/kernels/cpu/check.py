@@ -71,37 +71,26 @@ def count_descents(offsets, targets):
     return count
 
 
-@inline_step
-def _degree_slice(targets, first, last, degree):
-    for e in range(first, last):
+@parallel
+def in_degree(targets, degree):
+    """Add the number of in-edges of each vertex to `degree` (n,) uint64."""
+    for e in prange(len(targets)):
         fetch_add(degree, targets[e], ONE)
 
 
-@parallel
-def in_degree(targets, degree, parts):
-    """Add the number of in-edges of each vertex to `degree` (n,) uint64."""
-    for p in prange(parts):
-        _degree_slice(
-            targets, slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts), degree
-        )
-
-
 @inline_step
-def _sum_slice(offsets, weights, sums, first, last):
-    for v in range(first, last):
-        total = 0.0
-        for e in range(offsets[v], offsets[v + ONE]):
-            total += weights[e]
-        sums[v] = total
+def _row_sum(offsets, weights, v):
+    total = 0.0
+    for e in range(offsets[v], offsets[v + ONE]):
+        total += weights[e]
+    return total
 
 
 @parallel
-def row_sums(offsets, weights, sums, parts):
+def row_sums(offsets, weights, sums):
     """``sums[v]``: the sum of the weights in row v, in float64."""
-    for p in prange(parts):
-        _sum_slice(
-            offsets, weights, sums, slice_bound(len(sums), p, parts), slice_bound(len(sums), p + 1, parts)
-        )
+    for v in prange(len(sums)):
+        sums[v] = _row_sum(offsets, weights, np.uint64(v))
 
 
 @serial

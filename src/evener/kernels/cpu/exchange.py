@@ -14,16 +14,9 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_or
-from evener.kernels.cpu.bits import (
-    extract_bits,
-    population,
-    put_word,
-    set_bit,
-    take_word,
-    trailing_zeros,
-)
-from evener.kernels.cpu.chunks import CHUNK, CHUNK_WORDS, chunk_count
-from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.bits import extract_bits, population, put_word, set_bit, take_word, trailing_zeros
+from evener.kernels.cpu.chunks import CHUNK_WORDS, chunk_count, chunk_of, flag_chunks, flag_words
+from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 
 __all__ = [
     "pull",
@@ -42,134 +35,97 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _SIXTY_FOUR = np.uint64(64)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-
-# ---- flags --------------------------------------------------------------------------------------
-
-
-@inline_step
-def _or_words(index, begin, mirror_flags, flags, first, last):
-    end = begin + np.uint64(len(index))
-    moved = _ZERO
-    for w in range(first, last):
-        word = take_word(mirror_flags, w, begin, end)
-        while word != _ZERO:
-            mirror = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            set_bit(flags, index[mirror - begin])
-            moved += _ONE
-    return moved
-
-
-@parallel
-def push_or_bits(index, begin, mirror_flags, flags):
-    """``flags[index] |= mirror_flags[begin:]``, bit by bit. Clears the mirrors' flags."""
-    first_word = np.uint64(begin) >> _SIX
-    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
-    moved = _ZERO
-    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
-        first = first_word + np.uint64(r) * CHUNK_WORDS
-        last = min(first + CHUNK_WORDS, last_word)
-        moved += _or_words(index, np.uint64(begin), mirror_flags, flags, first, last)
-    return moved
-
-
-@inline_step
-def _pull_words(begin, held, before, flags, mirror_flags, first, last):
-    """Pull the flags of the owner's words ``first:last``, whose mirrors are contiguous."""
-    mirror = begin + before[first]
-    run_begin = mirror
-    run_end = begin + before[last]
-    collected = _ZERO
-    for w in range(first, last):
-        count = population(held[w])
-        word = extract_bits(flags[w], held[w])
-        room = _SIXTY_FOUR - (mirror & _LOW_BITS)
-        collected |= word << (mirror & _LOW_BITS)
-        if count >= room:
-            put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
-            collected = word >> room if room < _SIXTY_FOUR else _ZERO
-        mirror += count
-    if mirror & _LOW_BITS != _ZERO and mirror > run_begin:
-        put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
-
-
-@parallel
-def pull_bits(begin, held, before, flags, mirror_flags):
-    """``mirror_flags[begin:] = flags[index]``, bit by bit."""
-    words = np.uint64(len(held))
-    for r in prange(chunk_count(words, CHUNK_WORDS)):
-        first = np.uint64(r) * CHUNK_WORDS
-        last = min(first + CHUNK_WORDS, words)
-        _pull_words(np.uint64(begin), held, before, flags, mirror_flags, first, last)
 
 
 # ---- all values ---------------------------------------------------------------------------------
 
 
-@inline_step
-def _add_chunk(index, begin, mirrored, owned, first, last):
-    for i in range(first, last):
-        owned[index[i]] += mirrored[begin + i]
-        mirrored[begin + i] = 0
-
-
 @parallel
 def push_add(index, begin, mirrored, owned):
     """``owned[index] += mirrored[begin:]``. Sets the mirrors to 0."""
-    for r in prange(chunk_count(len(index), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        _add_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
-
-
-@inline_step
-def _min_chunk(index, begin, mirrored, owned, first, last):
-    for i in range(first, last):
-        owned[index[i]] = min(owned[index[i]], mirrored[begin + i])
+    for i in prange(len(index)):
+        mirror = np.uint64(begin) + np.uint64(i)
+        owned[index[i]] += mirrored[mirror]
+        mirrored[mirror] = 0
 
 
 @parallel
 def push_min(index, begin, mirrored, owned):
     """``owned[index] = min(owned[index], mirrored[begin:])``."""
-    for r in prange(chunk_count(len(index), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        _min_chunk(index, np.uint64(begin), mirrored, owned, first, min(first + CHUNK, np.uint64(len(index))))
-
-
-@inline_step
-def _pull_chunk(index, begin, owned, mirrored, first, last):
-    for i in range(first, last):
-        mirrored[begin + i] = owned[index[i]]
+    for i in prange(len(index)):
+        owned[index[i]] = min(owned[index[i]], mirrored[np.uint64(begin) + np.uint64(i)])
 
 
 @parallel
 def pull(index, begin, owned, mirrored):
     """``mirrored[begin:] = owned[index]``."""
-    for r in prange(chunk_count(len(index), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        _pull_chunk(
-            index, np.uint64(begin), owned, mirrored, first, min(first + CHUNK, np.uint64(len(index)))
-        )
+    for i in prange(len(index)):
+        mirrored[np.uint64(begin) + np.uint64(i)] = owned[index[i]]
 
 
-# ---- flagged values only ------------------------------------------------------------------------
+# ---- flagged mirrors ----------------------------------------------------------------------------
 
 
-@inline_step
-def _add_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
-    end = begin + np.uint64(len(index))
-    moved = _ZERO
-    for w in range(first, last):
-        word = take_word(mirror_flags, w, begin, end)
-        while word != _ZERO:
-            mirror = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            owned[index[mirror - begin]] += mirrored[mirror]
-            mirrored[mirror] = 0
-            set_bit(flags, index[mirror - begin])
-            moved += _ONE
-    return moved
+@vertex_step
+def _add(mirrored, mirror, owned, v):
+    owned[v] += mirrored[mirror]
+    mirrored[mirror] = 0
+    return True
+
+
+@vertex_step
+def _lower(mirrored, mirror, owned, v):
+    lowers = mirrored[mirror] < owned[v]
+    if lowers:
+        owned[v] = mirrored[mirror]
+    return lowers
+
+
+@vertex_step
+def _set(mirrored, mirror, owned, v):
+    owned[v] = mirrored[mirror]
+    return True
+
+
+@vertex_step
+def _only_flag(mirrored, mirror, owned, v):  # noqa: ARG001 - the arguments of the others
+    return True
+
+
+def _push_with(move):
+    """Return a step that moves the flagged mirrors of a chunk of words, clears their flags and counts them.
+
+    ``move(mirrored, mirror, owned, v)`` moves a value, and returns whether vertex `v` is flagged.
+    """
+
+    @inline_step
+    def push_words(index, begin, mirrored, mirror_flags, owned, flags, chunk):
+        begin, end = np.uint64(begin), np.uint64(begin) + np.uint64(len(index))
+        first, last = flag_words(begin, len(index), chunk)
+        moved, at, collected = _ZERO, _ZERO, _ZERO
+        for w in range(first, last):
+            word = take_word(mirror_flags, w, begin, end)
+            while word != _ZERO:
+                mirror = (w << _SIX) + trailing_zeros(word)
+                word &= word - _ONE
+                moved += _ONE
+                v = np.uint64(index[mirror - begin])
+                if move(mirrored, mirror, owned, v):
+                    # Consecutive vertices share a word of flags, and one atomic operation.
+                    if v >> _SIX != at:
+                        if collected != _ZERO:
+                            fetch_or(flags, at, collected)
+                        at, collected = v >> _SIX, _ZERO
+                    collected |= _ONE << (v & _LOW_BITS)
+        if collected != _ZERO:
+            fetch_or(flags, at, collected)
+        return moved
+
+    return push_words
+
+
+_add_words, _lower_words, _set_words = _push_with(_add), _push_with(_lower), _push_with(_set)
+_flag_words = _push_with(_only_flag)
 
 
 @parallel
@@ -178,32 +134,9 @@ def push_add_flagged(index, begin, mirrored, mirror_flags, owned, flags):
 
     Returns the number of flagged mirrors.
     """
-    first_word = np.uint64(begin) >> _SIX
-    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
-        first = first_word + np.uint64(r) * CHUNK_WORDS
-        last = min(first + CHUNK_WORDS, last_word)
-        moved += _add_flagged_words(
-            index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
-        )
-    return moved
-
-
-@inline_step
-def _min_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
-    end = begin + np.uint64(len(index))
-    moved = _ZERO
-    for w in range(first, last):
-        word = take_word(mirror_flags, w, begin, end)
-        while word != _ZERO:
-            mirror = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            moved += _ONE
-            i = index[mirror - begin]
-            if mirrored[mirror] < owned[i]:
-                owned[i] = mirrored[mirror]
-                set_bit(flags, i)
+    for chunk in prange(flag_chunks(begin, len(index))):
+        moved += _add_words(index, begin, mirrored, mirror_flags, owned, flags, chunk)
     return moved
 
 
@@ -213,40 +146,9 @@ def push_min_flagged(index, begin, mirrored, mirror_flags, owned, flags):
 
     Returns the number of flagged mirrors.
     """
-    first_word = np.uint64(begin) >> _SIX
-    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
-        first = first_word + np.uint64(r) * CHUNK_WORDS
-        last = min(first + CHUNK_WORDS, last_word)
-        moved += _min_flagged_words(
-            index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
-        )
-    return moved
-
-
-@inline_step
-def _set_flagged_words(index, begin, mirrored, mirror_flags, owned, flags, first, last):
-    end = begin + np.uint64(len(index))
-    moved = _ZERO
-    at = _ZERO
-    collected = _ZERO
-    for w in range(first, last):
-        word = take_word(mirror_flags, w, begin, end)
-        while word != _ZERO:
-            mirror = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            i = np.uint64(index[mirror - begin])
-            owned[i] = mirrored[mirror]
-            moved += _ONE
-            if i >> _SIX != at:
-                if collected != _ZERO:
-                    fetch_or(flags, at, collected)
-                at = i >> _SIX
-                collected = _ZERO
-            collected |= _ONE << (i & _LOW_BITS)
-    if collected != _ZERO:
-        fetch_or(flags, at, collected)
+    for chunk in prange(flag_chunks(begin, len(index))):
+        moved += _lower_words(index, begin, mirrored, mirror_flags, owned, flags, chunk)
     return moved
 
 
@@ -256,20 +158,55 @@ def push_set_flagged(index, begin, mirrored, mirror_flags, owned, flags):
 
     Returns the number of flagged mirrors.
     """
-    first_word = np.uint64(begin) >> _SIX
-    last_word = (np.uint64(begin) + np.uint64(len(index)) + _LOW_BITS) >> _SIX
     moved = _ZERO
-    for r in prange(chunk_count(last_word - first_word, CHUNK_WORDS)):
-        first = first_word + np.uint64(r) * CHUNK_WORDS
-        last = min(first + CHUNK_WORDS, last_word)
-        moved += _set_flagged_words(
-            index, np.uint64(begin), mirrored, mirror_flags, owned, flags, first, last
-        )
+    for chunk in prange(flag_chunks(begin, len(index))):
+        moved += _set_words(index, begin, mirrored, mirror_flags, owned, flags, chunk)
     return moved
 
 
+@parallel
+def push_or_bits(index, begin, mirror_flags, flags):
+    """``flags[index] |= mirror_flags[begin:]``, bit by bit. Clears the mirrors' flags."""
+    moved = _ZERO
+    for chunk in prange(flag_chunks(begin, len(index))):
+        moved += _flag_words(index, begin, flags, mirror_flags, flags, flags, chunk)
+    return moved
+
+
+# ---- flagged vertices ---------------------------------------------------------------------------
+
+
 @inline_step
-def _pull_flagged_words(begin, held, before, owned, flags, mirrored, mirror_flags, first, last):
+def _pull_words(begin, held, before, flags, mirror_flags, chunk):
+    """Pull the flags of a chunk of the owner's words, whose mirrors are contiguous."""
+    first, last = chunk_of(chunk, _ZERO, len(held), CHUNK_WORDS)
+    mirror = begin + before[first]
+    run_begin = mirror
+    run_end = begin + before[last]
+    collected = _ZERO
+    for w in range(first, last):
+        count = population(held[w])
+        word = extract_bits(flags[w], held[w])
+        free_bits = _SIXTY_FOUR - (mirror & _LOW_BITS)
+        collected |= word << (mirror & _LOW_BITS)
+        if count >= free_bits:
+            put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
+            collected = word >> free_bits if free_bits < _SIXTY_FOUR else _ZERO
+        mirror += count
+    if mirror & _LOW_BITS != _ZERO and mirror > run_begin:
+        put_word(mirror_flags, mirror >> _SIX, run_begin, run_end, collected)
+
+
+@parallel
+def pull_bits(begin, held, before, flags, mirror_flags):
+    """``mirror_flags[begin:] = flags[index]``, bit by bit."""
+    for chunk in prange(chunk_count(len(held), CHUNK_WORDS)):
+        _pull_words(np.uint64(begin), held, before, flags, mirror_flags, chunk)
+
+
+@inline_step
+def _pull_flagged_words(begin, held, before, owned, flags, mirrored, mirror_flags, chunk):
+    first, last = chunk_of(chunk, _ZERO, len(held), CHUNK_WORDS)
     moved = _ZERO
     for w in range(first, last):
         word = flags[w] & held[w]
@@ -286,12 +223,9 @@ def _pull_flagged_words(begin, held, before, owned, flags, mirrored, mirror_flag
 @parallel
 def pull_flagged(begin, held, before, owned, flags, mirrored, mirror_flags):
     """As `pull`, for the owner's flagged vertices only. Flags and counts the mirrors."""
-    words = np.uint64(len(held))
     moved = _ZERO
-    for r in prange(chunk_count(words, CHUNK_WORDS)):
-        first = np.uint64(r) * CHUNK_WORDS
-        last = min(first + CHUNK_WORDS, words)
+    for chunk in prange(chunk_count(len(held), CHUNK_WORDS)):
         moved += _pull_flagged_words(
-            np.uint64(begin), held, before, owned, flags, mirrored, mirror_flags, first, last
+            np.uint64(begin), held, before, owned, flags, mirrored, mirror_flags, chunk
         )
     return moved

@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.build import slice_bound
-from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 
 __all__ = [
     "grid",
@@ -135,118 +135,87 @@ def sampled_kronecker(
         )  # fmt: skip
 
 
-@inline_step
-def _uniform_part(start, first, last, key, n, src, dst):
-    for i in range(first, last):
-        edge = start + i
-        a, b, _, _ = philox(edge & LOW, edge >> WORD, ZERO, EDGES, key)
-        src[i] = np.uint32((a * n) >> WORD)
-        dst[i] = np.uint32((b * n) >> WORD)
+@vertex_step
+def _uniform_edge(edge, key, n):
+    a, b, _, _ = philox(edge & LOW, edge >> WORD, ZERO, EDGES, key)
+    return np.uint32((a * n) >> WORD), np.uint32((b * n) >> WORD)
 
 
 @parallel
-def uniform(start, key, n, src, dst, parts):
+def uniform(start, key, n, src, dst):
     """Draw tail and head of each edge uniformly from `n` vertices."""
-    for p in prange(parts):
-        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
-        _uniform_part(np.uint64(start), first, last, np.uint64(key), np.uint64(n), src, dst)
+    for i in prange(len(src)):
+        src[i], dst[i] = _uniform_edge(np.uint64(start) + np.uint64(i), np.uint64(key), np.uint64(n))
 
 
-@inline_step
-def _grid_part(start, first, last, rows, columns, src, dst):
+@vertex_step
+def _grid_edge(edge, rows, columns):
     across = rows * (columns - ONE)
-    for i in range(first, last):
-        edge = start + i
-        if edge < across:
-            vertex = edge + edge // (columns - ONE)
-            neighbour = vertex + ONE
-        else:
-            vertex = edge - across
-            neighbour = vertex + columns
-        src[i] = np.uint32(vertex)
-        dst[i] = np.uint32(neighbour)
+    if edge < across:
+        vertex = edge + edge // (columns - ONE)
+        return np.uint32(vertex), np.uint32(vertex + ONE)
+    return np.uint32(edge - across), np.uint32(edge - across + columns)
 
 
 @parallel
-def grid(start, rows, columns, src, dst, parts):
+def grid(start, rows, columns, src, dst):
     """Write the edges of a lattice, first along the rows, then along the columns."""
-    for p in prange(parts):
-        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
-        _grid_part(np.uint64(start), first, last, np.uint64(rows), np.uint64(columns), src, dst)
+    for i in prange(len(src)):
+        src[i], dst[i] = _grid_edge(np.uint64(start) + np.uint64(i), np.uint64(rows), np.uint64(columns))
 
 
-@inline_step
-def _power_part(start, first, last, power, radix, rows, columns, src, dst):
-    entries = np.uint64(len(rows))
-    for i in range(first, last):
-        edge = start + i
-        row, column, place = ZERO, ZERO, ONE
-        for _ in range(power):
-            entry = edge % entries
-            edge //= entries
-            row += place * rows[entry]
-            column += place * columns[entry]
-            place *= radix
-        src[i] = np.uint32(row)
-        dst[i] = np.uint32(column)
+@vertex_step
+def _power_edge(edge, power, radix, rows, columns):
+    row, column, place = ZERO, ZERO, ONE
+    for _ in range(power):
+        entry = edge % np.uint64(len(rows))
+        edge //= np.uint64(len(rows))
+        row += place * rows[entry]
+        column += place * columns[entry]
+        place *= radix
+    return np.uint32(row), np.uint32(column)
 
 
 @parallel
-def kronecker_power(start, power, radix, rows, columns, src, dst, parts):
+def kronecker_power(start, power, radix, rows, columns, src, dst):
     """Write edges of the exact Kronecker power; each digit of the edge number selects a matrix entry."""
-    for p in prange(parts):
-        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
-        _power_part(
-            np.uint64(start), first, last, np.uint64(power), np.uint64(radix), rows, columns, src, dst
-        )
+    for i in prange(len(src)):
+        edge = np.uint64(start) + np.uint64(i)
+        src[i], dst[i] = _power_edge(edge, np.uint64(power), np.uint64(radix), rows, columns)
 
 
-@inline_step
-def _product_part(start, first, last, power, entries, out):
-    for i in range(first, last):
-        edge = start + i
-        product = 1.0
-        for _ in range(power):
-            product *= entries[edge % np.uint64(len(entries))]
-            edge //= np.uint64(len(entries))
-        out[i] = product
+@vertex_step
+def _product(edge, power, entries):
+    product = 1.0
+    for _ in range(power):
+        product *= entries[edge % np.uint64(len(entries))]
+        edge //= np.uint64(len(entries))
+    return product
 
 
 @parallel
-def kronecker_weights(start, power, entries, out, parts):
+def kronecker_weights(start, power, entries, out):
     """Write weights of the exact Kronecker power: the product of the matrix entries."""
-    for p in prange(parts):
-        first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
-        _product_part(np.uint64(start), first, last, np.uint64(power), entries, out)
+    for i in prange(len(out)):
+        out[i] = _product(np.uint64(start) + np.uint64(i), np.uint64(power), entries)
 
 
-@inline_step
-def _weight_part(start, first, last, key, low, span, out):
-    for i in range(first, last):
-        edge = start + i
-        word, _, _, _ = philox(edge & LOW, edge >> WORD, ZERO, WEIGHTS, key)
-        out[i] = low + np.int64((word * span) >> WORD)
+@vertex_step
+def _weight_word(edge, key):
+    return philox(edge & LOW, edge >> WORD, ZERO, WEIGHTS, key)[0]
 
 
 @parallel
-def integer_weights(start, key, low, span, out, parts):
+def integer_weights(start, key, low, span, out):
     """Draw integer weights uniformly from ``low .. low + span - 1``."""
-    for p in prange(parts):
-        first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
-        _weight_part(np.uint64(start), first, last, np.uint64(key), np.int64(low), np.uint64(span), out)
-
-
-@inline_step
-def _real_part(start, first, last, key, out):
-    for i in range(first, last):
-        edge = start + i
-        word, _, _, _ = philox(edge & LOW, edge >> WORD, ZERO, WEIGHTS, key)
-        out[i] = np.float32((word >> np.uint64(8)) + ONE) * np.float32(2.0**-24)
+    for i in prange(len(out)):
+        word = _weight_word(np.uint64(start) + np.uint64(i), np.uint64(key))
+        out[i] = np.int64(low) + np.int64((word * np.uint64(span)) >> WORD)
 
 
 @parallel
-def real_weights(start, key, out, parts):
+def real_weights(start, key, out):
     """Draw float32 weights uniformly from the multiples of ``2**-24`` in (0, 1]."""
-    for p in prange(parts):
-        first, last = slice_bound(len(out), p, parts), slice_bound(len(out), p + 1, parts)
-        _real_part(np.uint64(start), first, last, np.uint64(key), out)
+    for i in prange(len(out)):
+        word = _weight_word(np.uint64(start) + np.uint64(i), np.uint64(key))
+        out[i] = np.float32((word >> np.uint64(8)) + ONE) * np.float32(2.0**-24)

@@ -71,14 +71,14 @@ def can_cache(
     none of them, Numba refuses to import a kernel with ``cache=True``.
     """
     places = [folder]
-    own = cache_folder()
+    cache = cache_folder()
     # Numba would use an empty or relative XDG_CACHE_HOME from the working directory; `cache_folder` does not.
-    if own is not None and Path(os.environ.get("XDG_CACHE_HOME", own)) == own:
-        places.append(own / "numba")
+    if cache is not None and Path(os.environ.get("XDG_CACHE_HOME", cache)) == cache:
+        places.append(cache / "numba")
     if numba.config.CACHE_DIR:
         places.append(Path(numba.config.CACHE_DIR).absolute())
-    there = (next(path for path in (place, *place.parents) if path.exists()) for place in places)
-    return any(map(writable, there))
+    existing = (next(path for path in (place, *place.parents) if path.exists()) for place in places)
+    return any(map(writable, existing))
 
 
 # True if compiled kernels are cached on disk.

@@ -11,7 +11,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.bits import is_set, put_word, range_mask, set_bit, take_word, trailing_zeros
-from evener.kernels.cpu.chunks import CHUNK, CHUNK_WORDS, chunk_count
+from evener.kernels.cpu.chunks import CHUNK_WORDS, chunk_count, chunk_of, flag_chunks, flag_words
 from evener.kernels.cpu.frontier import BUFFER
 from evener.kernels.cpu.jit import inline_step, parallel
 
@@ -33,7 +33,8 @@ _SIXTY_FOUR = np.uint64(64)
 
 
 @inline_step
-def _take_words(flags, begin, count, message, first, last):
+def _take_words(flags, begin, count, message, chunk):
+    first, last = chunk_of(chunk, _ZERO, len(message), CHUNK_WORDS)
     shift = begin & _LOW_BITS
     low = begin >> _SIX
     whole = max(first, min(last, count >> _SIX))
@@ -55,77 +56,48 @@ def _take_words(flags, begin, count, message, first, last):
 
 
 @inline_step
-def _clear_words(flags, begin, end, first, last):
+def _clear_words(flags, begin, count, chunk):
+    first, last = flag_words(begin, count, chunk)
     for w in range(first, last):
-        put_word(flags, w, begin, end, _ZERO)
+        put_word(flags, w, begin, begin + count, _ZERO)
 
 
 @parallel
 def take_bits(flags, begin, count, message):
     """``message = flags[begin:begin + count]``, bit by bit. Clears the flags."""
-    begin = np.uint64(begin)
-    count = np.uint64(count)
-    words = np.uint64(len(message))
-    for r in prange(chunk_count(words, CHUNK_WORDS)):
-        first = np.uint64(r) * CHUNK_WORDS
-        _take_words(flags, begin, count, message, first, min(first + CHUNK_WORDS, words))
-    if count > _ZERO:
-        low = begin >> _SIX
-        high = (begin + count + _LOW_BITS) >> _SIX
-        for r in prange(chunk_count(high - low, CHUNK_WORDS)):
-            first = low + np.uint64(r) * CHUNK_WORDS
-            _clear_words(flags, begin, begin + count, first, min(first + CHUNK_WORDS, high))
+    for chunk in prange(chunk_count(len(message), CHUNK_WORDS)):
+        _take_words(flags, np.uint64(begin), np.uint64(count), message, chunk)
+    for chunk in prange(flag_chunks(begin, count)):
+        _clear_words(flags, np.uint64(begin), np.uint64(count), chunk)
 
 
 @inline_step
-def _place_words(message, begin, end, flags, first, last):
+def _place_words(message, begin, count, flags, chunk):
+    first, last = flag_words(begin, count, chunk)
     shift = begin & _LOW_BITS
     for w in range(first, last):
         part = w - (begin >> _SIX)  # the word of the message that ends in this word, past `shift` bits
         word = message[part] << shift if part < np.uint64(len(message)) else _ZERO
         if shift != _ZERO and part > _ZERO:
             word |= message[part - _ONE] >> (_SIXTY_FOUR - shift)
-        put_word(flags, w, begin, end, word)
+        put_word(flags, w, begin, begin + count, word)
 
 
 @parallel
 def place_bits(message, count, flags, begin):
     """``flags[begin:begin + count] = message``, bit by bit."""
-    begin = np.uint64(begin)
-    end = begin + np.uint64(count)
-    if end > begin:
-        low = begin >> _SIX
-        high = (end + _LOW_BITS) >> _SIX
-        for r in prange(chunk_count(high - low, CHUNK_WORDS)):
-            first = low + np.uint64(r) * CHUNK_WORDS
-            _place_words(message, begin, end, flags, first, min(first + CHUNK_WORDS, high))
-
-
-@inline_step
-def _take_chunk(values, begin, emptied, message, first, last):
-    for i in range(first, last):
-        message[i] = values[begin + i]
-    if emptied:
-        for i in range(first, last):
-            values[begin + i] = 0
+    for chunk in prange(flag_chunks(begin, count)):
+        _place_words(message, np.uint64(begin), np.uint64(count), flags, chunk)
 
 
 @parallel
 def take_values(values, begin, count, emptied, message):
     """``message = values[begin:begin + count]``. If `emptied` is not 0, sets these values to 0."""
-    for r in prange(chunk_count(count, CHUNK)):
-        first = np.uint64(r) * CHUNK
-        _take_chunk(values, np.uint64(begin), emptied, message, first, min(first + CHUNK, np.uint64(count)))
-
-
-@inline_step
-def _take_flagged_chunk(values, begin, message_flags, emptied, message, first, last):
-    for i in range(first, last):
-        message[i] = 0
-        if is_set(message_flags, i):
-            message[i] = values[begin + i]
-            if emptied:
-                values[begin + i] = 0
+    for i in prange(count):
+        v = np.uint64(begin) + np.uint64(i)
+        message[i] = values[v]
+        if emptied:
+            values[v] = 0
 
 
 @parallel
@@ -134,10 +106,13 @@ def take_flagged(values, begin, message_flags, emptied, message):
 
     If `emptied` is not 0, sets the flagged values to 0.
     """
-    for r in prange(chunk_count(len(message), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        last = min(first + CHUNK, np.uint64(len(message)))
-        _take_flagged_chunk(values, np.uint64(begin), message_flags, emptied, message, first, last)
+    for i in prange(len(message)):
+        v = np.uint64(begin) + np.uint64(i)
+        message[i] = 0
+        if is_set(message_flags, i):
+            message[i] = values[v]
+            if emptied:
+                values[v] = 0
 
 
 @inline_step
@@ -151,11 +126,12 @@ def _list_buffer(buffer, held, begin, values, emptied, positions, listed, length
 
 
 @inline_step
-def _list_words(flags, begin, end, values, emptied, positions, listed, length, first, last):
+def _list_words(flags, begin, count, values, emptied, positions, listed, length, chunk):
+    first, last = flag_words(begin, count, chunk)
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
     for w in range(first, last):
-        word = take_word(flags, w, begin, end)
+        word = take_word(flags, w, begin, begin + count)
         while word != _ZERO:
             buffer[held] = ((w << _SIX) + trailing_zeros(word)) - begin
             word &= word - _ONE
@@ -173,47 +149,26 @@ def list_flagged(flags, begin, count, values, emptied, positions, listed, length
 
     Adds their number to ``length[0]`` and clears their flags. If `emptied` is not 0, sets the values to 0.
     """
-    begin = np.uint64(begin)
-    end = begin + np.uint64(count)
-    if end > begin:
-        low = begin >> _SIX
-        high = (end + _LOW_BITS) >> _SIX
-        for r in prange(chunk_count(high - low, CHUNK_WORDS)):
-            first = low + np.uint64(r) * CHUNK_WORDS
-            last = min(first + CHUNK_WORDS, high)
-            _list_words(flags, begin, end, values, emptied, positions, listed, length, first, last)
-
-
-@inline_step
-def _place_listed_chunk(positions, listed, begin, values, flags, first, last):
-    for i in range(first, last):
-        v = begin + np.uint64(positions[i])
-        values[v] = listed[i]
-        set_bit(flags, v)
+    for chunk in prange(flag_chunks(begin, count)):
+        _list_words(
+            flags, np.uint64(begin), np.uint64(count), values, emptied, positions, listed, length, chunk
+        )
 
 
 @parallel
 def place_listed(positions, listed, begin, values, flags):
     """``values[begin + positions] = listed``. Flags these values."""
-    for r in prange(chunk_count(len(positions), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        last = min(first + CHUNK, np.uint64(len(positions)))
-        _place_listed_chunk(positions, listed, np.uint64(begin), values, flags, first, last)
-
-
-@inline_step
-def _place_flagged_chunk(message, message_flags, begin, values, flags, first, last):
-    for i in range(first, last):
-        if is_set(message_flags, i):
-            v = begin + i
-            values[v] = message[i]
-            set_bit(flags, v)
+    for i in prange(len(positions)):
+        v = np.uint64(begin) + np.uint64(positions[i])
+        values[v] = listed[i]
+        set_bit(flags, v)
 
 
 @parallel
 def place_flagged(message, message_flags, begin, values, flags):
     """``values[begin:] = message`` where `message_flags` are set. Flags these values."""
-    for r in prange(chunk_count(len(message), CHUNK)):
-        first = np.uint64(r) * CHUNK
-        last = min(first + CHUNK, np.uint64(len(message)))
-        _place_flagged_chunk(message, message_flags, np.uint64(begin), values, flags, first, last)
+    for i in prange(len(message)):
+        if is_set(message_flags, i):
+            v = np.uint64(begin) + np.uint64(i)
+            values[v] = message[i]
+            set_bit(flags, v)

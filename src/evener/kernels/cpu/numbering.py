@@ -19,7 +19,6 @@ __all__ = [
     "mark_ids",
     "number_by_bitmap",
     "number_by_search",
-    "rank_in_bitmap",
 ]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -57,20 +56,12 @@ def list_marked_ids(bitmap, ranks, ids):
         _list_word(bitmap[w], np.uint64(w) << SIX, np.uint64(ranks[w]), ids)
 
 
-@inline_step
-def _copy_slice(src, dst, first, last, out_src, out_dst):
-    for e in range(first, last):
-        out_src[e] = np.uint32(src[e])
-        out_dst[e] = np.uint32(dst[e])
-
-
 @parallel
-def copy_numbers(src, dst, out_src, out_dst, parts):
-    """Copy ids that are vertex numbers to uint32 arrays."""
+def copy_numbers(ids, out, parts):
+    """Copy ids that are vertex numbers to a uint32 array."""
     for p in prange(parts):
-        _copy_slice(
-            src, dst, slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts), out_src, out_dst
-        )
+        for e in range(slice_bound(len(ids), p, parts), slice_bound(len(ids), p + 1, parts)):
+            out[e] = np.uint32(ids[e])
 
 
 @inline_step
@@ -83,17 +74,8 @@ def _bitmap_slice(ids, first, last, bitmap, ranks, out):
 
 
 @parallel
-def number_by_bitmap(src, dst, bitmap, ranks, out_src, out_dst, parts):
-    """Write the rank of each id in `bitmap`; `ranks` holds the rank at the start of each word."""
-    for p in prange(parts):
-        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
-        _bitmap_slice(src, first, last, bitmap, ranks, out_src)
-        _bitmap_slice(dst, first, last, bitmap, ranks, out_dst)
-
-
-@parallel
-def rank_in_bitmap(ids, bitmap, ranks, out, parts):
-    """Write the rank of each id in `bitmap` as `number_by_bitmap` does; `out` may be `ids`."""
+def number_by_bitmap(ids, bitmap, ranks, out, parts):
+    """Write the rank of each id in `bitmap`; `ranks` holds the rank of each word. `out` may be `ids`."""
     for p in prange(parts):
         first, last = slice_bound(len(ids), p, parts), slice_bound(len(ids), p + 1, parts)
         _bitmap_slice(ids, first, last, bitmap, ranks, out)
@@ -115,9 +97,8 @@ def _search_slice(values, first, last, ids, lowest, shift, index, out):
 
 
 @parallel
-def number_by_search(src, dst, ids, lowest, shift, index, out_src, out_dst, parts):
-    """Write the position of each id in sorted `ids`; ids with equal high bits start at ``index[bits]``."""
+def number_by_search(values, ids, lowest, shift, index, out, parts):
+    """Write the position of each value in sorted `ids`; ids with equal high bits start at ``index[bits]``."""
     for p in prange(parts):
-        first, last = slice_bound(len(src), p, parts), slice_bound(len(src), p + 1, parts)
-        _search_slice(src, first, last, ids, lowest, shift, index, out_src)
-        _search_slice(dst, first, last, ids, lowest, shift, index, out_dst)
+        first, last = slice_bound(len(values), p, parts), slice_bound(len(values), p + 1, parts)
+        _search_slice(values, first, last, ids, lowest, shift, index, out)

@@ -28,8 +28,7 @@ __all__ = [
     "replace_by_place",
     "row_lengths",
     "row_prefixes",
-    "scatter_ids_of_global",
-    "scatter_ids_of_local",
+    "scatter_ids",
     "scatter_values",
     "sum_degrees",
 ]
@@ -328,59 +327,33 @@ def scatter_values(vertices, values, owned, gathered):
 
 
 @inline_step
-def _name_chunk(vertices, numbers, ids, gathered, first, last):
+def _scatter_ids_chunk(vertices, numbers, to_global, ids, gathered, first, last):
+    local = len(to_global) > 0
+    limit = np.uint64(len(to_global) if local else len(gathered))
     beyond = _ZERO
     for i in range(first, last):
-        if numbers[i] == NO_VERTEX:
-            gathered[vertices[i]] = -1
-        elif numbers[i] >= len(vertices):
-            beyond += _ONE
-        elif len(ids) == 0:
-            gathered[vertices[i]] = vertices[numbers[i]]
-        else:
-            gathered[vertices[i]] = ids[vertices[numbers[i]]]
-    return beyond
-
-
-@parallel
-def scatter_ids_of_local(vertices, numbers, ids, owned, gathered):
-    """Set ``gathered[vertices[i]] = ids[vertices[numbers[i]]]`` for unsigned local numbers.
-
-    No vertex gives -1. Without `ids`, the vertex number replaces the id. Returns how many numbers are out of
-    range; their results are undefined.
-    """
-    beyond = _ZERO
-    for r in prange(chunk_count(owned, _SCATTER_CHUNK)):
-        first = np.uint64(r) * _SCATTER_CHUNK
-        beyond += _name_chunk(vertices, numbers, ids, gathered, first, min(first + _SCATTER_CHUNK, owned))
-    return beyond
-
-
-@inline_step
-def _number_chunk(vertices, numbers, ids, gathered, first, last):
-    beyond = _ZERO
-    for i in range(first, last):
-        number = numbers[i]
+        number = np.uint64(numbers[i])
         if number == NO_VERTEX:
             gathered[vertices[i]] = -1
-        elif number >= len(gathered):
+        elif number >= limit:
             beyond += _ONE
-        elif len(ids) == 0:
-            gathered[vertices[i]] = number
         else:
-            gathered[vertices[i]] = ids[number]
+            if local:
+                number = np.uint64(to_global[number])
+            gathered[vertices[i]] = ids[number] if len(ids) > 0 else np.int64(number)
     return beyond
 
 
 @parallel
-def scatter_ids_of_global(vertices, numbers, ids, owned, gathered):
-    """Set ``gathered[vertices[i]] = ids[numbers[i]]`` for unsigned vertex numbers.
+def scatter_ids(vertices, numbers, to_global, ids, owned, gathered):
+    """Set ``gathered[vertices[i]] = ids[to_global[numbers[i]]]`` for unsigned numbers of vertices.
 
-    No vertex gives -1. Without `ids`, the number replaces the id. Returns how many numbers are out of range;
-    their results are undefined.
+    Without `to_global`, the numbers are global. Without `ids`, global numbers replace the ids. No vertex
+    gives -1. Returns how many numbers are out of range; their results are undefined.
     """
     beyond = _ZERO
     for r in prange(chunk_count(owned, _SCATTER_CHUNK)):
         first = np.uint64(r) * _SCATTER_CHUNK
-        beyond += _number_chunk(vertices, numbers, ids, gathered, first, min(first + _SCATTER_CHUNK, owned))
+        last = min(first + _SCATTER_CHUNK, owned)
+        beyond += _scatter_ids_chunk(vertices, numbers, to_global, ids, gathered, first, last)
     return beyond

@@ -23,7 +23,6 @@ __all__ = [
     "number_by_class",
     "pack_records",
     "place_by_row",
-    "sum_by_piece",
     "unpack_records",
 ]
 
@@ -57,26 +56,29 @@ def count_records(src, dst, shift, symmetrise, loops, ranks, counts):
 
 
 @inline_step
+def _pack(row, target, shift, ranks, unwanted, rows, cursors, records):
+    """Write a record and return its position; an unwanted one is overwritten, as a branch would be slower."""
+    rank = np.uint64(ranks[row >> shift])
+    where = cursors[rank]
+    cursors[rank] = where + np.uint64(rank != unwanted)
+    records[where] = ((row - rows[rank]) << HALF) | target
+    return where
+
+
+@inline_step
 def _pack_slice(
     src, dst, weights, first, last, shift, symmetrise, loops, ranks, unwanted, rows, cursors, records,
     record_weights,
 ):  # fmt: skip
-    # A record that is not wanted overwrites the last one of its kind, because a branch would be slower.
     weighted = len(weights) > 0
     for e in range(first, last):
         u, v = np.uint64(src[e]), np.uint64(dst[e])
         if u != v or loops != ZERO:
-            rank = np.uint64(ranks[u >> shift])
-            where = cursors[rank]
-            cursors[rank] = where + np.uint64(rank != unwanted)
-            records[where] = ((u - rows[rank]) << HALF) | v
+            where = _pack(u, v, shift, ranks, unwanted, rows, cursors, records)
             if weighted:
                 record_weights[where] = weights[e]
         if symmetrise != ZERO and u != v:
-            rank = np.uint64(ranks[v >> shift])
-            where = cursors[rank]
-            cursors[rank] = where + np.uint64(rank != unwanted)
-            records[where] = ((v - rows[rank]) << HALF) | u
+            where = _pack(v, u, shift, ranks, unwanted, rows, cursors, records)
             if weighted:
                 record_weights[where] = weights[e]
 
@@ -168,13 +170,6 @@ def number_by_class(classes, following, numbers):
     for v in range(np.uint64(len(classes))):
         numbers[v] = following[classes[v]]
         following[classes[v]] += ONE
-
-
-@serial
-def sum_by_piece(places, degree, piece, sums):
-    """Add the degree of each vertex to the sum of the piece of `piece` places in which the vertex is."""
-    for v in range(np.uint64(len(places))):
-        sums[np.uint64(places[v]) // np.uint64(piece)] += degree[v]
 
 
 @parallel

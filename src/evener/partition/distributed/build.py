@@ -1,18 +1,20 @@
-"""Build a graph of which each rank holds a part, from the edges that each rank reads."""
+"""Read the graph of a path or a generator spec: whole with one rank, in parts with several."""
 
 from __future__ import annotations
 
+import os
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.graph.csr import CSR
+from evener.graph.formats import read, read_share
 from evener.graph.share import EdgeIds, StoredRows
 from evener.kernels.cpu import check
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import block_bounds
 from evener.partition.degrees import MAX_OUT_DEGREE
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import (
@@ -28,32 +30,49 @@ from evener.partition.distributed.rows import (
     row_ranges,
 )
 from evener.partition.distributed.vertex_ids import check_vertex_count, number_ids
+from evener.system.agreement import collective
 from evener.system.memory import return_freed
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.graph.graph import Graph
     from evener.graph.share import EdgeShare
     from evener.system.world import World
 
-__all__ = ["build_graph"]
+__all__ = ["READ_OPTIONS", "build_graph", "is_path", "read_graph"]
+
+# The options of `read`.
+READ_OPTIONS = tuple(name for name in signature(read).parameters if name != "path")
 
 # Weights of a rank in the sample.
 _SAMPLE = 1 << 12
 
 
+def is_path(graph: Any) -> bool:
+    """Return whether an argument names a graph instead of holding one."""
+    return isinstance(graph, str | os.PathLike)
+
+
+@collective(files=("path",), name="read")
+def read_graph(path: str | os.PathLike[str], directions: str, **options: Any) -> Graph:
+    """Return the graph of a path or a generator spec.
+
+    With several ranks, each rank reads its own part. This is a collective operation; all ranks must call it.
+    `directions` are the edges that the graph is read for, and `options` those of `evener.read`.
+    """
+    world = current_world()
+    if world.size == 1:
+        return read(path, **options)
+    return build_graph(world, read_share(path, world, **options), directions)
+
+
 def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedGraph:
-    """Return the graph of the edges that all ranks read.
+    """Return the graph of the edges that all ranks read, of which `share` has those of this rank.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    world : World
-    share : EdgeShare
-        The edges of this rank.
-    directions : {"both", "out", "in"}
-        The rows to build, for a directed graph.
+    This is a collective operation; all ranks must call it. `directions` are the rows to build, for a directed
+    graph.
     """
     return_freed()
     block_ids = _block_of(world, share.ids)
@@ -63,7 +82,8 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
         return_freed()
     first = "in" if share.directed and directions == "in" else "out"
     if isinstance(source, StoredRows):
-        n, dtype = len(source.rows.offsets) - 1, _dtype(source.rows)
+        n, weights = len(source.rows.offsets) - 1, source.rows.weights
+        dtype = None if weights is None else weights.dtype
         check_vertex_count(n)
         ranges, pieces = _own_rows(world, source.rows)
         rows = {"out": pieces}
@@ -132,10 +152,6 @@ def _with_degrees(
     )
 
 
-def _dtype(rows: CSR) -> np.dtype[Any] | None:
-    return None if rows.weights is None else rows.weights.dtype
-
-
 def _own_rows(world: World, rows: CSR) -> tuple[RowRanges, list[RowPiece]]:
     """Return the ranges of all ranks, and the mapped rows of this rank."""
     n = len(rows.offsets) - 1
@@ -170,7 +186,7 @@ def _row_sums(pieces: list[RowPiece]) -> NDArray[np.float64]:
     sums = [np.zeros(len(piece.rows.offsets) - 1) for piece in pieces]
     for own, piece in zip(sums, pieces, strict=True):
         weights: Any = piece.rows.weights
-        check.row_sums(read_only(piece.rows.offsets), read_only(weights), own, 4 * numba.get_num_threads())
+        check.row_sums(read_only(piece.rows.offsets), read_only(weights), own)
     return np.concatenate(sums)
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from evener.errors import ArgumentError, UnknownVertexError
+from evener.graph.adjacency import as_ids
 from evener.graph.graph import Graph
-from evener.graph.lookup import as_ids
-from evener.partition.block_exchange import BlockExchange
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.system.agreement import call_number, collective
 
 if TYPE_CHECKING:

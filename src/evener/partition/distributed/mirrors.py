@@ -15,38 +15,25 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu import numbering
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.block_exchange import fetch_in_rounds
-from evener.partition.degrees import order_by_degree, replace_by_places
-from evener.partition.partition import (
-    LONG_RUN,
-    NEARLY_ALL,
-    Edges,
-    Partition,
-    PendingEdges,
-    partition_of,
-    work_blocks,
-)
+from evener.partition.degrees import by_descending_degree, replace_by_places
+from evener.partition.partition import LONG_RUN, NEARLY_ALL, Partition, partition_of, pending_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from evener.graph.csr import CSR
     from evener.partition.distributed.graph import DistributedGraph
     from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.distributed.owned_rows import LocalRows, OwnedRows
+    from evener.partition.distributed.owned_rows import OwnedRows
     from evener.system.world import World
 
 __all__ = ["DistributedNumbering", "build_own_partitions"]
 
 
 class DistributedNumbering:
-    """The owned vertices of this rank's partitions, and where all vertices are.
-
-    Attributes
-    ----------
-    bounds : ndarray of int64, shape (P + 1,)
-        Sums of the numbers of vertices that partitions own.
-    """
+    """The owned vertices of this rank's partitions, and where all vertices are; it replaces `Numbering`."""
 
     def __init__(
         self,
@@ -108,7 +95,7 @@ def build_own_partitions(
         owner, local = fetch_in_rounds(world, graph.ranges.bounds, neighbours, [numbers.owner, numbers.local])
         found = _Mirrors(neighbours, owner, local, p, bounds)
         del neighbours, owner, local  # so that `found` can free them
-        found.fill_gaps(world, bounds, ranks, own)
+        found.fill_gaps(world, ranks, own)
         found.order_neighbours(world, graph.ranges.bounds, out_degrees, owned.out_degree[begin:end])
         if p is not None:
             partitions[p] = _partition(p, graph, owned, begin, end, found, own[p])
@@ -116,7 +103,7 @@ def build_own_partitions(
     return partitions, DistributedNumbering(graph, numbers, own, mirrors)
 
 
-def _number_targets(n: int, rows: dict[str, LocalRows], begin: int, end: int) -> NDArray[np.uint32]:
+def _number_targets(n: int, rows: dict[str, CSR], begin: int, end: int) -> NDArray[np.uint32]:
     """Return the distinct targets of rows in ascending order, and replace targets by their positions."""
     threads = numba.get_num_threads()
     parts = [
@@ -131,23 +118,16 @@ def _number_targets(n: int, rows: dict[str, LocalRows], begin: int, end: int) ->
     neighbours = np.empty(int(counts.sum(dtype=np.int64)), np.uint32)
     numbering.list_marked_ids(bitmap, places, neighbours)
     for targets in parts:
-        numbering.rank_in_bitmap(read_only(targets), bitmap, places, targets, threads)
+        numbering.number_by_bitmap(read_only(targets), bitmap, places, targets, threads)
     return neighbours
 
 
 class _Mirrors:
     """The mirrors of one partition, grouped by owner and sorted by the owner's numbering.
 
-    Attributes
-    ----------
-    vertices, local : ndarray of uint32
-        Global number of each mirror, and its local number on its owner.
-    bounds : ndarray of int64, shape (P + 1,)
-        As `Partition.mirror_bounds`.
-    position : ndarray of uint32
-        Local number of each neighbour. `_partition` replaces it by the place in `order`.
-    order : ndarray of uint32
-        As `PendingEdges.order`.
+    `vertices` and `local` have the global number of each mirror and its local number on its owner. `position`
+    has the local number of each neighbour, which `_partition` replaces by the place in `order`. `bounds` and
+    `order` are as `Partition.mirror_bounds` and `PendingEdges.order`.
     """
 
     def __init__(
@@ -159,7 +139,7 @@ class _Mirrors:
         bounds: NDArray[np.int64],
     ) -> None:
         self._p = p
-        self._neighbours, self._owner, self._neighbour_local = neighbours, owner, local
+        self._neighbours, self._neighbour_local = neighbours, local
         self._owned = np.diff(bounds)
         # First and last needed vertex of each owner whose run gets mirrors without gaps.
         self._full: dict[int, tuple[int, int]] = {}
@@ -169,13 +149,7 @@ class _Mirrors:
             if q != p and len(neighbours)
         }
 
-    def fill_gaps(
-        self,
-        world: World,
-        bounds: NDArray[np.int64],
-        ranks: Sequence[int],
-        own: dict[int, NDArray[np.uint32]],
-    ) -> None:
+    def fill_gaps(self, world: World, ranks: Sequence[int], own: dict[int, NDArray[np.uint32]]) -> None:
         """Find the mirrors. If nearly all vertices of a long run are needed, all of them get mirrors.
 
         This is a collective operation; all ranks must call it.
@@ -202,7 +176,7 @@ class _Mirrors:
             rank = ranks[q]
             full[q] = runs[rank][at[rank] : at[rank] + last - first]
             at[rank] += last - first
-        self._arrange(full, 0 if self._p is None else int(bounds[self._p + 1] - bounds[self._p]))
+        self._arrange(full, 0 if self._p is None else int(self._owned[self._p]))
 
     def order_neighbours(
         self,
@@ -218,9 +192,7 @@ class _Mirrors:
         [degrees] = fetch_in_rounds(world, ranges, self.vertices, [out_degrees])
         self.order = np.empty(0, np.uint32)
         if len(degrees):
-            words = np.concatenate([owned_degrees, degrees], dtype=np.uint64)
-            del degrees
-            self.order = order_by_degree(words)
+            self.order = by_descending_degree(np.concatenate([owned_degrees, degrees]))
 
     def _arrange(self, full: dict[int, NDArray[np.uint32]], owned: int) -> None:
         threads = numba.get_num_threads()
@@ -243,11 +215,11 @@ class _Mirrors:
                 before = np.zeros(len(bitmap), np.uint32)
                 np.cumsum(np.bitwise_count(bitmap)[:-1], out=before[1:], dtype=np.uint32)
                 place = np.empty(len(mine), np.uint32)
-                numbering.rank_in_bitmap(read_only(mine), bitmap, before, place, threads)
+                numbering.number_by_bitmap(read_only(mine), bitmap, before, place, threads)
                 self.vertices[begin + place] = self._neighbours[where]
                 self.local[begin + place] = mine
             self.position[where] = place + np.uint32(begin + owned)
-        del self._neighbours, self._owner, self._neighbour_local, self._where
+        del self._neighbours, self._neighbour_local, self._where
 
 
 def _partition(
@@ -266,34 +238,18 @@ def _partition(
         direction: _count_remote(rows, begin, end, mirrors.position) for direction, rows in owned.rows.items()
     }
     replace_by_places(mirrors.position, mirrors.order)
+    own_rows = np.arange(begin, end, dtype=np.uint32)
     stored = {}
     for direction, rows in owned.rows.items():
-        own = rows.offsets[begin : end + 1]
-        bounds = own - own[0]
-        blocks = work_blocks(bounds)
-        pending = PendingEdges(
-            rows,
-            np.arange(begin, end, dtype=np.uint32),
-            bounds,
-            blocks,
-            mirrors.position,
-            len(vertices),
-            mirrors.order,
+        bounds = rows.offsets[begin : end + 1] - rows.offsets[begin]
+        stored[direction] = pending_edges(
+            rows, own_rows, bounds, mirrors.position, len(vertices), mirrors.order, boundary[direction]
         )
-        stored[direction] = Edges(
-            offsets=bounds,
-            targets=pending,
-            weights=None,
-            blocks=blocks,
-            rows=int(np.searchsorted(bounds, bounds[-1])),
-            boundary=boundary[direction],
-        )
-    out, in_ = stored.get("out"), stored.get("in")
     degree = owned.out_degree[begin:end]
-    return partition_of(p, vertices, mirrors.bounds, degree, out, in_ if graph.directed else out)
+    return partition_of(p, vertices, mirrors.bounds, degree, stored, directed=graph.directed)
 
 
-def _count_remote(rows: LocalRows, begin: int, end: int, position: NDArray[np.uint32]) -> int:
+def _count_remote(rows: CSR, begin: int, end: int, position: NDArray[np.uint32]) -> int:
     """Return how many edges of rows lead to mirrors."""
     targets = rows.targets[int(rows.offsets[begin]) : int(rows.offsets[end])]
     threads = numba.get_num_threads()

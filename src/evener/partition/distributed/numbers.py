@@ -35,14 +35,7 @@ _BYTES_OF_OWNERS, _BYTES_OF_TOTALS = 8 + 8 + 4 + 4 + 2, 8 + 8
 class DistributedNumbers(NamedTuple):
     """The owner and the local number of each vertex of this rank's range.
 
-    Attributes
-    ----------
-    owner : ndarray of uint8 or uint16, shape (vertices of the range,)
-        The partition that owns each vertex.
-    local : ndarray of uint32, shape (vertices of the range,)
-        The local number of each vertex in the partition of its owner.
-    bounds : ndarray of int64, shape (P + 1,)
-        Number of vertices that partitions 0..p-1 own, for p from 0 to P.
+    `bounds[p]` is the number of vertices that the partitions ``0..p-1`` own.
     """
 
     owner: NDArray[Any]
@@ -61,23 +54,9 @@ def number_own_vertices(
 ) -> DistributedNumbers:
     """Return the owners and local numbers of the vertices of this rank's range.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    graph : DistributedGraph
-    owners_of : callable
-        Returns the owners of all vertices. It is called for policies that do not cut an order.
-    policy : str
-    shares : ndarray of float64, shape (elements,)
-    directions : {"both", "out", "in"}
-        The edges that partitions store. Policies order and balance by these edges.
-    seed : int
-
-    Raises
-    ------
-    ArgumentError
-        If the policy needs the edges of the whole graph.
+    This is a collective operation; all ranks must call it. `owners_of` returns the owners of all vertices; it
+    is called for policies that do not cut an order. Policies order and balance by the edges that partitions
+    store in `directions`. Raises ArgumentError if the policy needs the edges of the whole graph.
     """
     world, degree = graph.world, graph.degrees
     highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
@@ -158,8 +137,7 @@ def _owners(
     places = places_of(_order(world, highest - degree).astype(np.uint32), n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
-    sums = np.zeros(-(-n // PIECE), np.uint64)
-    kernels.sum_by_piece(places, degree, PIECE, sums)
+    sums = np.bincount(places // np.uint32(PIECE), degree, minlength=-(-n // PIECE)).astype(np.uint64)
     sums = np.sum(world.allgather(sums), axis=0)
 
     def degrees_from(first: int) -> NDArray[np.uint64]:

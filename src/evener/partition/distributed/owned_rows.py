@@ -10,6 +10,7 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
+from evener.graph.csr import CSR
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.distributed.rows import chunk_length, degrees_of
 
@@ -23,41 +24,20 @@ if TYPE_CHECKING:
     from evener.partition.distributed.rows import RowPiece
     from evener.system.world import World
 
-__all__ = ["LocalRows", "OwnedRows", "send_rows"]
-
-
-@dataclass(frozen=True, eq=False)
-class LocalRows:
-    """Rows of a rank's owned vertices, by partition and local number; targets are global numbers.
-
-    Attributes
-    ----------
-    offsets : ndarray of uint64
-    targets : ndarray of uint32
-    weights : ndarray or None
-    """
-
-    offsets: NDArray[np.uint64]
-    targets: NDArray[np.uint32]
-    weights: NDArray[Any] | None
+__all__ = ["OwnedRows", "send_rows"]
 
 
 @dataclass(frozen=True, eq=False)
 class OwnedRows:
     """The rows and degrees of the vertices that the partitions of a rank own, by partition and local number.
 
-    Attributes
-    ----------
-    vertices, out_degree : ndarray of uint32
-    strength : ndarray of float64, or None
-    rows : dict of str to Rows
-        By direction: "out" or "in".
+    `rows` has the rows by direction, "out" or "in"; their targets are global numbers.
     """
 
     vertices: NDArray[np.uint32]
     out_degree: NDArray[np.uint32]
     strength: NDArray[np.float64] | None
-    rows: dict[str, LocalRows]
+    rows: dict[str, CSR]
 
     def strength_of(self, bounds: NDArray[np.int64]) -> list[NDArray[np.float64]] | None:
         """Return `strength` by partition, given sums of the vertices of this rank's partitions."""
@@ -69,12 +49,8 @@ class OwnedRows:
 def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int]) -> OwnedRows:
     """Send all rows of a graph to the ranks of their owners, and return those of this rank.
 
-    The graph has no rows afterwards. This is a collective operation; all ranks must call it.
-
-    Raises
-    ------
-    ArgumentError
-        If the graph has no rows, because it was placed before.
+    The graph has no rows afterwards. Raises ArgumentError if it had none, because it was placed before. This
+    is a collective operation; all ranks must call it.
     """
     world = graph.world
     if not graph.rows:
@@ -131,7 +107,7 @@ def _send(
     places: list[NDArray[np.uint32]],
     offsets: NDArray[np.uint64],
     dtype: np.dtype[Any] | None,
-) -> LocalRows:
+) -> CSR:
     """Send the rows of pieces in chunks. The pieces are freed on the way.
 
     `to` has the rank of each row, and `places` the rows of this rank that each rank sends.
@@ -165,7 +141,7 @@ def _send(
                 part_bits, target_bits = read_only(part.view(bits)), target.view(bits)
                 kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], part_bits, target_bits)
         done = [before + int(count[0]) for before, count in zip(done, numbers, strict=True)]
-    return LocalRows(offsets, targets, weights)
+    return CSR(offsets, targets, weights, None)
 
 
 def _cuts(piece: RowPiece, length: int) -> NDArray[np.int64]:

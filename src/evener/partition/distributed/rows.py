@@ -67,16 +67,9 @@ class RowPiece(NamedTuple):
 
 @dataclass
 class RowRanges:
-    """The vertices whose rows each rank holds.
+    """The ranges of `n` vertices whose rows each rank holds.
 
-    Attributes
-    ----------
-    n : int
-        Number of vertices.
-    shift : int
-        Groups have ``2**shift`` vertices.
-    groups : ndarray of int64, shape (ranks + 1,)
-        Bounds of the ranges in groups.
+    Groups have ``2**shift`` vertices; `groups` are the bounds of the ranges in groups, shape (ranks + 1,).
     """
 
     n: int
@@ -101,14 +94,8 @@ class RowRanges:
 class EdgeChunks:
     """Edges in chunks; the next chunk overwrites the buffers.
 
-    Parameters
-    ----------
-    sources : list of (EdgeSource, int)
-        Sources, and the vertex from which the numbers of their heads count.
-    dtype : dtype or None
-        The type of the weights.
-    symmetrise, loops : bool
-        Whether to store the reverse of each edge, and self-loops.
+    Each source comes with the vertex from which the numbers of its heads count. `dtype` is that of the
+    weights. `symmetrise` and `loops` say whether to store the reverse of each edge, and self-loops.
     """
 
     def __init__(
@@ -211,17 +198,8 @@ def build_rows(
 ) -> list[RowPiece]:
     """Return the rows of this rank, given the edges that each rank has, and release the edges.
 
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    world : World
-    ranges : RowRanges
-    edges : EdgeChunks
-        The edges of this rank.
-    duplicates : {"keep", "drop"}
-    turned : bool
-        Whether an edge is stored in the row of its head instead of its tail.
+    This is a collective operation; all ranks must call it. With `turned`, an edge is stored in the row of its
+    head instead of its tail.
     """
     counts = _count_by_group(world, ranges, edges, turned=turned)
     ends = np.concatenate([[0], np.cumsum(counts)])

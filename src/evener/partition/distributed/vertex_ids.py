@@ -16,7 +16,7 @@ from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import MAX_VERTICES, read_only
 from evener.graph.ids import EdgeArrays, distinct
 from evener.kernels.cpu import numbering as kernels
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import block_bounds
 from evener.system.agreement import on_all_ranks
 from evener.system.memory import require
 
@@ -46,12 +46,8 @@ def check_vertex_count(n: int) -> None:
 def number_ids(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[Any] | None]:
     """Return the edges of this rank between vertex numbers, and the ids of this rank's block.
 
-    This is a collective operation; all ranks must call it. The ids are None if they are ``0..n-1``.
-
-    Raises
-    ------
-    FormatError
-        If an edge names a vertex that is not listed, if a vertex is listed twice, or if an id is too large.
+    This is a collective operation; all ranks must call it. The ids are None if they are ``0..n-1``. Raises
+    FormatError if an edge names a vertex that is not listed, a vertex is listed twice, or an id is too large.
     """
     if world.allreduce(int(edges.names is not None), "max"):
         return _by_names(world, edges)
@@ -150,16 +146,15 @@ def _unlisted(edges: EdgeIds, vertex: Any) -> FormatError:
 def _by_search(world: World, edges: EdgeIds) -> tuple[EdgeArrays, NDArray[np.int64] | None]:
     """Number sparse ids: a range of ids for each rank, and answers to the ranks that use them."""
     wide = edges.src.dtype
-    pieces = [edges.vertices.astype(wide)]
+    vertices = edges.vertices.astype(wide)
     used = [
         distinct(end[start : start + _SORT_CHUNK])
         for end in (edges.src, edges.dst)
         for start in range(0, len(end), _SORT_CHUNK)
     ]
-    own = distinct(np.concatenate([*pieces, *used])) if used or len(pieces[0]) else pieces[0]
-    listed = distinct(pieces[0]) if edges.listed and len(pieces[0]) else own
-    listed = pieces[0] if edges.listed and not len(pieces[0]) else listed
-    del pieces, used
+    own = distinct(np.concatenate([vertices, *used]))
+    listed = distinct(vertices) if edges.listed else own
+    del vertices, used
     numbers, ids, n = _search(world, edges, own, listed)
     src, dst = (_looked_up(end, own, numbers) for end in (edges.src, edges.dst))
     return EdgeArrays(read_only(src), read_only(dst), edges.weights, n), ids.astype(np.int64)
@@ -192,8 +187,7 @@ def _search(
     splitters = sample[[len(sample) * rank // world.size for rank in range(1, world.size) if len(sample)]]
     parts = [0] * (world.size - 1 - len(splitters))
     received = world.alltoall(np.split(listed, [*parts, *np.searchsorted(listed, splitters)]))
-    ids = np.concatenate(received)
-    ids = distinct(ids) if len(ids) else ids
+    ids = distinct(np.concatenate(received))
     counts = world.allgather(len(ids))
     n, first = sum(counts), sum(counts[: world.rank])
     check_vertex_count(n)

@@ -9,21 +9,9 @@ memory.
 An assignment costs the logarithm of the number of elements. In G16 it costs the number of elements.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from evener.partition.policy import Policy, Processors, Vertices
-from evener.partition.streams import least_loaded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from evener.partition.policy import Policy
+from evener.partition.streams import by_load
 
 __all__ = ["POLICY"]
 
-
-def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - a policy
-    return least_loaded(vertices.degree, processors.shares, processors.most_edges)
-
-
-POLICY = Policy(_owners, "degrees", profiled=True)
+POLICY = Policy(by_load, "degrees", profiled=True)

@@ -3,9 +3,9 @@
 The policy is G16's control for `C-PG`. It does not know that a GPU is faster than a CPU: α has no effect.
 """
 
-from evener.partition.orders import in_order, shuffled, shuffled_places
+from evener.partition.orders import SHUFFLED, in_order
 from evener.partition.policy import Policy
 
 __all__ = ["POLICY"]
 
-POLICY = Policy(in_order(shuffled), "positions", order=shuffled, places=shuffled_places, even=True)
+POLICY = Policy(in_order(SHUFFLED), "positions", *SHUFFLED, even=True)

@@ -1,10 +1,8 @@
 """The policy `high`: the first element gets few vertices with many edges (T13 §6.2)."""
 
-from evener.partition.orders import descending, descending_places, in_order
+from evener.partition.orders import DESCENDING, in_order
 from evener.partition.policy import Policy
 
 __all__ = ["POLICY"]
 
-POLICY = Policy(
-    in_order(descending), "positions", order=descending, places=descending_places, degrees_only=True
-)
+POLICY = Policy(in_order(DESCENDING), "positions", *DESCENDING, degrees_only=True)

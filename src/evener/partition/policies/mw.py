@@ -5,21 +5,9 @@ of other elements once more, divided by its share (Xu et al., TKDE 2015). α is 
 the edges.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from evener.partition.policy import Policy, Processors, Vertices
+from evener.partition.policy import Policy
 from evener.partition.streams import by_workload
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["POLICY"]
 
-
-def _owners(vertices: Vertices, processors: Processors, seed: int) -> NDArray[Any]:  # noqa: ARG001 - a policy
-    return by_workload(vertices, processors, least_increase=False)
-
-
-POLICY = Policy(_owners, "edges", balances="workload")
+POLICY = Policy(by_workload(least_increase=False), "edges", balances="workload")

@@ -1,11 +1,11 @@
-"""The policy `PD-HR`: parallel, then distributed (G16 §III.A and §III.C).
+"""The policy `PD-HR` (G16 §III.A and §III.C).
 
 First, CPUs get the vertices with the highest degrees (H).
 Then, on each side, ranks get random vertices (R).
 """
 
-from evener.partition.families import parallel_distributed
+from evener.partition.families import in_phases
 
 __all__ = ["POLICY"]
 
-POLICY = parallel_distributed("H", "R")
+POLICY = in_phases("PD", distributed="R", parallel="H")

@@ -1,11 +1,11 @@
-"""The policy `PD-LR`: parallel, then distributed (G16 §III.A and §III.C).
+"""The policy `PD-LR` (G16 §III.A and §III.C).
 
 First, CPUs get the vertices with the lowest degrees (L).
 Then, on each side, ranks get random vertices (R).
 """
 
-from evener.partition.families import parallel_distributed
+from evener.partition.families import in_phases
 
 __all__ = ["POLICY"]
 
-POLICY = parallel_distributed("L", "R")
+POLICY = in_phases("PD", distributed="R", parallel="L")

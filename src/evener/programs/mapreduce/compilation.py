@@ -14,12 +14,17 @@ from evener.programs.compilation import (
     Operators,
     checked,
     digest,
+    source_key,
     user_kernel,
 )
-from evener.programs.mapreduce.assign_cpu import make_assign
+from evener.programs.mapreduce.functions_cpu import (
+    make_assign,
+    make_combine,
+    make_emit,
+    make_map,
+    make_reduce,
+)
 from evener.programs.mapreduce.functions_gpu import linked_combine, linked_map, linked_reduce
-from evener.programs.mapreduce.map_cpu import make_emit, make_map
-from evener.programs.mapreduce.reduce_cpu import make_combine, make_reduce
 from evener.programs.payload import Payload, check_combined
 
 if TYPE_CHECKING:
@@ -46,7 +51,7 @@ class UserKernel(NamedTuple):
     """A kernel with a user's function: compiled for CPUs, and the file for GPUs."""
 
     kernel: Any
-    file: LinkedFile
+    file: LinkedFile | None  # None if no GPU runs it
     payload: Payload  # that the function returns
 
 
@@ -76,16 +81,17 @@ def map_kernel(function: Operator, *, weight: type | None, value: type) -> UserK
         reads_value="source_value" in function.extra,
         reads_target="target_value" in function.extra,
     )
-    key = digest(function.meaning, variant)
+    key = _gpu_key(function, variant)
     file = linked_map(function, payload, key, MAP_PARAMETERS, weight=wide, value=value)
     return UserKernel(kernel, file, payload)
 
 
-def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) -> Any:
+def message_kernel(combine2: Operator, signature: Signature, *, weighted: bool) -> UserKernel:
     """Return the kernel of the map stage of GIM-V: the message of the source for the target of each edge."""
-    return user_kernel(
+    kernel = user_kernel(
         _make_messages, [combine2], [MESSAGE_PARAMETERS], make_map, signature=signature, weighted=weighted
     )
+    return UserKernel(kernel, None, signature.message)
 
 
 def _make_messages(combine2: Any, *, signature: Signature, weighted: bool) -> Any:
@@ -104,7 +110,7 @@ def combine_kernel(function: Operator, payload: Payload, *, is_checked: bool = F
     """Return the kernel that joins payloads two at a time.
 
     An ArgumentError is raised if the function returns another payload, or is not associative and commutative.
-    `is_checked` says whether both have been checked.
+    `is_checked` says that the function needs no check.
     """
     variant = f"combine {payload}"
     if not is_checked:
@@ -112,7 +118,7 @@ def combine_kernel(function: Operator, payload: Payload, *, is_checked: bool = F
         check_order(function.name, function.python, random_triples(payload))
     ordered = len(payload.kinds) > 1
     kernel = user_kernel(make_combine, [function], [()], payload=payload, ordered=ordered)
-    file = linked_combine(function, payload, digest(function.meaning, variant))
+    file = linked_combine(function, payload, _gpu_key(function, variant))
     return UserKernel(kernel, file, payload)
 
 
@@ -121,15 +127,20 @@ def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:
     variant = f"reduce {payload}"
     result = Payload.of_text(checked(lambda: _reduced_payload(function, payload), [function], variant))
     kernel = user_kernel(make_reduce, [function], [()], values=payload, result=result)
-    file = linked_reduce(function, payload, result, digest(function.meaning, variant))
+    file = linked_reduce(function, payload, result, _gpu_key(function, variant))
     return UserKernel(kernel, file, result)
+
+
+def _gpu_key(function: Operator, variant: str) -> str:
+    """Return the key of a function for GPUs, which `linked_map` and others compile into their own code."""
+    return digest(source_key(linked_map, make_map), function.meaning, variant)
 
 
 def assign_kernel(operators: Operators, signature: Signature) -> Any:
     """Return the kernel that assigns the next value of each vertex in GIM-V."""
-    own = [operators.assign, operators.until]
+    functions = [operators.assign, operators.until]
     parameters = (VALUE_PARAMETERS, VALUE_PARAMETERS)
-    return user_kernel(make_assign, own, parameters, value=signature.value, message=signature.message)
+    return user_kernel(make_assign, functions, parameters, value=signature.value, message=signature.message)
 
 
 def _mapped_payload(function: Operator, weight: type, value: type) -> Payload:
@@ -139,11 +150,11 @@ def _mapped_payload(function: Operator, weight: type, value: type) -> Payload:
         "source_value": kinds[value],
         "target_value": kinds[value],
     }
-    found = returned = function.returned((types.int64, types.int64), names)
-    if isinstance(found, types.Optional):
-        found = found.type
-    if isinstance(found, types.BaseTuple) and len(found) == 2 and isinstance(found[0], types.Integer):
-        payload = Payload.of_type(found[1])
+    pair = returned = function.returned((types.int64, types.int64), names)
+    if isinstance(pair, types.Optional):
+        pair = pair.type
+    if isinstance(pair, types.BaseTuple) and len(pair) == 2 and isinstance(pair[0], types.Integer):
+        payload = Payload.of_type(pair[1])
         if payload is not None:
             return payload
     more = "; the key is an integer, the payload a number or a tuple of numbers"

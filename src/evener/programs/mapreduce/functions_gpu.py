@@ -15,7 +15,7 @@ from numba.np import arrayobj
 
 from evener.errors import ArgumentError
 from evener.kernels.kernel import LinkedFile, LinkedFunction
-from evener.programs.mapreduce.map_cpu import without_none
+from evener.programs.mapreduce.functions_cpu import without_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,12 +81,12 @@ def linked_map(
         f"{_writes(payload, '{table}[{k}][at]')}"
         "    return 1\n"
     )
-    known = {"function": function.fixed_adapted(extra), "without_none": without_none, "cast": payload.cast}
+    scope = {"function": function.fixed_adapted(extra), "without_none": without_none, "cast": payload.cast}
     parameters = (
         *("int64", "int64", "float64", "int64", "float64*", "int64*", "int64", "int64", "int64", "int64"),
         *("int64*", *_COLUMNS, "int64"),
     )
-    return _linked(MAP, key, text, known, "emit", parameters, function.explain)
+    return _linked(MAP, key, text, scope, "emit", parameters, function.explain)
 
 
 def linked_combine(function: Operator, payload: Payload, key: str) -> LinkedFile:
@@ -101,9 +101,9 @@ def linked_combine(function: Operator, payload: Payload, key: str) -> LinkedFile
         f"{_writes(payload, 'out_{table}[{k}][at]')}"
         "    return 0\n"
     )
-    known = {"function": function.fixed_adapted(()), "cast": payload.cast}
+    scope = {"function": function.fixed_adapted(()), "cast": payload.cast}
     parameters = ("int64*", "int64", *_COLUMNS, "int64", "int64", *_COLUMNS, "int64")
-    return _linked(COMBINE, key, text, known, "fold", parameters, function.explain)
+    return _linked(COMBINE, key, text, scope, "fold", parameters, function.explain)
 
 
 def linked_reduce(function: Operator, values: Payload, result: Payload, key: str) -> LinkedFile:
@@ -114,13 +114,13 @@ def linked_reduce(function: Operator, values: Payload, result: Payload, key: str
         f"{_writes(result, 'out_{table}[{k}][row]')}"
         "    return 0\n"
     )
-    known = {"function": function.fixed_adapted(()), "cast": result.cast, "array_of": _array_of}
+    scope = {"function": function.fixed_adapted(()), "cast": result.cast, "array_of": _array_of}
     parameters = ("int64", *_COLUMNS, "int64", "int64", *_COLUMNS, "int64")
 
     def explain(error: Exception) -> ArgumentError:
         return ArgumentError(f"{function.explain(error)}; {_REDUCE_ADVICE}")
 
-    return _linked(REDUCE, key, text, known, "reduce_key", parameters, explain)
+    return _linked(REDUCE, key, text, scope, "reduce_key", parameters, explain)
 
 
 def _tuple(payload: Payload, place: str) -> str:
@@ -141,11 +141,11 @@ def _linked(
     file: str,
     key: str,
     text: str,
-    known: dict[str, Any],
+    scope: dict[str, Any],
     name: str,
     parameters: tuple[str, ...],
     explain: Callable[[Exception], Exception],
 ) -> LinkedFile:
-    scope = {"np": np, "__name__": __name__, **known}
+    scope = {"np": np, "__name__": __name__, **scope}
     exec(text, scope)  # noqa: S102 - no text of a user is part of the source
     return LinkedFile(file, key, (LinkedFunction(name, scope[name], "int64", parameters, explain),))

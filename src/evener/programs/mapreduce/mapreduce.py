@@ -19,12 +19,11 @@ from evener.programs.mapreduce.compilation import (
     map_kernel,
     reduce_kernel,
 )
-from evener.programs.mapreduce.job import MapReduceJob
-from evener.programs.mapreduce.placement import SPEC, memory_limit, place
+from evener.programs.mapreduce.job import SPEC, MapReduceJob, memory_limit, place
 from evener.programs.mapreduce.reducer import Combine, Reduce
-from evener.programs.mapreduce.reducer_gpu import GpuCombine, GpuReduce
-from evener.programs.mapreduce.routers import BlockRouter, HashRouter
+from evener.programs.mapreduce.routers import by_block, by_hash
 from evener.programs.mapreduce.rows import Rows
+from evener.programs.mapreduce.runs import joined
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["mapreduce"]
 
-_ROUTERS: dict[str, Callable[[PartitionedGraph], Router]] = {"hash": HashRouter, "block": BlockRouter}
+_ROUTERS: dict[str, Callable[[PartitionedGraph], Router]] = {"hash": by_hash, "block": by_block}
 
 
 @driver(SPEC, own=("memory",))
@@ -137,33 +136,27 @@ def mapreduce(
     of_vertices = _vertex_values(values, source, mapped.extra)
     weight = None if source.weight_dtype is None else _wide(source.weight_dtype)
     value = _wide(of_vertices.dtype)
-    mapped, map_stage = settled(mapped, lambda own: map_kernel(own, weight=weight, value=value))
+    mapped, map_stage = settled(mapped, lambda operator: map_kernel(operator, weight=weight, value=value))
     payload = map_stage.payload
-    on_cpu: Reducer
-    on_gpu: Reducer
+    reducer: Reducer
     if combine is not None and reduce is None:
         reduced = read_operator("combine", combine, (), reorder=True)
-        reduced, reduce_stage = settled(reduced, lambda own: combine_kernel(own, payload))
-        on_cpu, on_gpu = Combine(reduce_stage.kernel), GpuCombine(reduce_stage.file)
+        reduced, reduce_stage = settled(reduced, lambda operator: combine_kernel(operator, payload))
+        reducer = Combine(reduce_stage)
     elif reduce is not None and combine is None:
         reduced = read_operator("reduce", reduce, ())
-        reduced, reduce_stage = settled(reduced, lambda own: reduce_kernel(own, payload))
-        dtypes = reduce_stage.payload.dtypes
-        on_cpu, on_gpu = Reduce(reduce_stage.kernel, dtypes), GpuReduce(reduce_stage.file, dtypes)
+        reduced, reduce_stage = settled(reduced, lambda operator: reduce_kernel(operator, payload))
+        reducer = Reduce(reduce_stage)
     else:
         found = "neither" if combine is None else "both"
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
     pg = place(run)
     stages = Stages(pg, "mapreduce", run.progress)
-    record = np.dtype(np.int64), payload.dtypes
     job = MapReduceJob(
         pg,
         stages,
-        functions={
-            "cpu": JobFunctions(map_stage.kernel, on_cpu, *record),
-            "cuda": JobFunctions(map_stage.file, on_gpu, *record),
-        },
+        functions=JobFunctions(map_stage, reducer, np.dtype(np.int64), payload.dtypes),
         router=_ROUTERS[owner](pg),
         memory=memory_limit(memory, pg.world),
     )
@@ -182,8 +175,8 @@ def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str])
             msg = f"map: expected values= for the parameter {used[0]}, found none"
             raise ArgumentError(msg)
         return np.zeros(1)
-    found = vertex_values(values, graph, "values=")
-    return np.broadcast_to(found.astype(_wide(found.dtype)), (graph.n,))
+    numbers = vertex_values(values, graph, "values=")
+    return np.broadcast_to(numbers.astype(_wide(numbers.dtype)), (graph.n,))
 
 
 def _wide(dtype: Any) -> type:
@@ -202,7 +195,6 @@ def _of_rank(runs: Sequence[SortedRun]) -> tuple[NDArray[np.int64], list[NDArray
     """Return the rows of all elements in ascending order of keys."""
     if len(runs) == 1:
         return runs[0].keys, runs[0].columns
-    keys = np.concatenate([run.keys for run in runs])
-    columns = [np.concatenate(own) for own in zip(*(run.columns for run in runs), strict=True)]
+    keys, columns = joined(runs)
     order = np.argsort(keys, kind="stable")
     return keys[order], [column[order] for column in columns]

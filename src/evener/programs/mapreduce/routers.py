@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.partition.blocks import block_bounds
+from evener.partition.block_exchange import block_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,90 +17,40 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.system.world import World
 
-__all__ = ["BlockRouter", "HashRouter", "OwnerRouter", "Router"]
+__all__ = ["Router", "by_block", "by_hash", "by_owner", "check_keys"]
 
 
-class Router:
-    """Chooses the element of each record."""
+class Router(NamedTuple):
+    """How the element of each record is chosen."""
 
-    # The kernel that chooses, of ``kernels_cpu.py`` or of ``programs/mapreduce_shuffle.cu``.
-    kernel: str
-    # Whether keys may be wrong.
-    checks = False
-
-    def arguments(self, place: int) -> Sequence[Any]:
-        """Return the arguments of the kernel for an element of this rank: numbers and host arrays."""
-        raise NotImplementedError
-
-    def check(self, world: World, outside: Sequence[int], keys: Callable[[], list[NDArray[Any]]]) -> None:
-        """Raise an error on all ranks if keys are wrong.
-
-        This is a collective operation; all ranks must call it. `outside` has the number of wrong keys on each
-        element of this rank, and `keys` returns the mapped keys.
-        """
+    kernel: str  # of ``kernels_cpu.py`` or of ``programs/mapreduce_shuffle.cu``
+    arguments: Sequence[Sequence[Any]]  # of the kernel for each element of this rank: numbers, host arrays
+    keys: int | None = None  # the number of keys, from 0 on; None if all integers are keys
 
 
-class HashRouter(Router):
-    """Chooses an element by a hash of the key."""
-
-    kernel = "choose_by_hash"
-
-    def __init__(self, pg: PartitionedGraph) -> None:
-        self._elements = np.uint64(len(pg.ranks))
-
-    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - equal for all elements
-        """Return the number of elements."""
-        return (self._elements,)
+def by_hash(pg: PartitionedGraph) -> Router:
+    """Choose an element by a hash of the key."""
+    return Router("choose_by_hash", [(np.uint64(len(pg.ranks)),)] * len(pg.elements))
 
 
-class BlockRouter(Router):
-    """Gives each element the keys of a block of vertex numbers; a rank gets the keys of its block."""
-
-    kernel = "choose_by_block"
-    checks = True
-
-    def __init__(self, pg: PartitionedGraph) -> None:
-        self._n = pg.graph.n
-        ranks = block_bounds(self._n, pg.world.size)
-        bounds = [0]
-        for rank in range(pg.world.size):
-            own = block_bounds(int(ranks[rank + 1] - ranks[rank]), pg.ranks.count(rank))
-            bounds += (ranks[rank] + own[1:]).tolist()
-        self._bounds = np.array(bounds, np.uint64)
-
-    def arguments(self, place: int) -> Sequence[Any]:  # noqa: ARG002 - equal for all elements
-        """Return the bounds of the blocks."""
-        return (self._bounds,)
-
-    def check(self, world: World, outside: Sequence[int], keys: Callable[[], list[NDArray[Any]]]) -> None:
-        """Raise an error if a key is no vertex number."""
-        example = None
-        if any(outside):
-            mapped = np.concatenate(keys())
-            example = int(mapped[(mapped < 0) | (mapped >= self._n)][0])
-        first = next((one for one in world.allgather(example) if one is not None), None)
-        if first is not None:
-            msg = (
-                f'map: expected vertex numbers from 0 to {self._n - 1} as keys of owner="block", found '
-                f'{first}; use owner="hash" for other keys'
-            )
-            raise ArgumentError(msg)
+def by_block(pg: PartitionedGraph) -> Router:
+    """Give each element the keys of a block of vertex numbers; a rank gets the keys of its block."""
+    ranks = block_bounds(pg.graph.n, pg.world.size)
+    bounds = [0]
+    for rank in range(pg.world.size):
+        of_rank = block_bounds(int(ranks[rank + 1] - ranks[rank]), pg.ranks.count(rank))
+        bounds += (ranks[rank] + of_rank[1:]).tolist()
+    return Router("choose_by_block", [(np.array(bounds, np.uint64),)] * len(pg.elements), pg.graph.n)
 
 
-class OwnerRouter(Router):
-    """Sends a record to the owner of the vertex that is its key.
+def by_owner(pg: PartitionedGraph) -> Router:
+    """Send a record to the owner of the vertex that is its key.
 
-    A mapped key is a local number of the partition. The copied key is the owner's local number.
+    A mapped key is a local number of the partition. The copied key is the owner's local number. A single
+    element chooses no owners, because each edge gives a record.
     """
-
-    kernel = "choose_by_table"
-
-    def __init__(self, pg: PartitionedGraph) -> None:
-        self._tables = [] if len(pg.ranks) == 1 else [_owners(pg, p) for p in range(len(pg.partitions))]
-
-    def arguments(self, place: int) -> Sequence[Any]:
-        """Return the owner and the number of each local vertex."""
-        return self._tables[place]
+    places = range(len(pg.partitions) if len(pg.ranks) > 1 else 0)
+    return Router("choose_by_table", [_owners(pg, p) for p in places])
 
 
 def _owners(pg: PartitionedGraph, p: int) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
@@ -108,9 +58,25 @@ def _owners(pg: PartitionedGraph, p: int) -> tuple[NDArray[np.uint16], NDArray[n
     partition = pg.partitions[p]
     element = np.full(len(partition.vertices), partition.index, np.uint16)
     number = np.arange(len(partition.vertices), dtype=np.uint32)
-    for owner, begin, end in zip(
-        range(len(pg.ranks)), partition.mirror_bounds[:-1], partition.mirror_bounds[1:], strict=True
-    ):
-        element[begin:end] = owner
+    element[partition.owned :] = np.repeat(np.arange(len(pg.ranks)), np.diff(partition.mirror_bounds))
     number[partition.owned :] = pg.mirror_numbers(partition)
     return element, number
+
+
+def check_keys(world: World, n: int, outside: Sequence[int], keys: Callable[[], list[NDArray[Any]]]) -> None:
+    """Raise an error on all ranks if a key is no vertex number below `n`.
+
+    This is a collective operation; all ranks must call it. `outside` has the number of wrong keys on each
+    element of this rank, and `keys` returns the mapped keys.
+    """
+    example = None
+    if any(outside):
+        mapped = np.concatenate(keys())
+        example = int(mapped[(mapped < 0) | (mapped >= n)][0])
+    first = next((one for one in world.allgather(example) if one is not None), None)
+    if first is not None:
+        msg = (
+            f'map: expected vertex numbers from 0 to {n - 1} as keys of owner="block", found '
+            f'{first}; use owner="hash" for other keys'
+        )
+        raise ArgumentError(msg)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.programs.mapreduce.worker import Worker
+    from evener.programs.mapreduce.worker import JobWorker
 
-__all__ = ["Runs"]
+__all__ = ["Runs", "joined"]
 
 # A merge needs this many times the memory of its records: the records, their sorted copy, and the rows.
 _MERGE_COPIES = 4
@@ -37,9 +37,9 @@ class Runs:
     counts the bytes written to files.
     """
 
-    def __init__(self, worker: Worker, chunk: int, memory: int, stack: ExitStack) -> None:
+    def __init__(self, worker: JobWorker, chunk: int, memory: int, stack: ExitStack) -> None:
         self._worker, self._reducer = worker, worker.reducer
-        self._room = sys.maxsize if worker.element.addressable else chunk
+        self._capacity = sys.maxsize if worker.element.addressable else chunk
         self._limit, self._stack = memory // _MERGE_COPIES, stack
         self._held: list[SortedRun] = []
         self._files: list[SortedRun] = []
@@ -49,38 +49,38 @@ class Runs:
     def add(self, run: SortedRun) -> None:
         """Keep a run, in a file if runs do not fit the memory."""
         self._held.append(run)
-        if sum(one.nbytes for one in self._held) <= self._limit:
+        if sum(run.nbytes for run in self._held) <= self._limit:
             return
         if self._reducer.shrinks and len(self._held) > 1:
-            self._held = [self._union(self._held, self._room, last=False)]
+            self._held = [self._union(self._held, self._capacity, last=False)]
             if self._held[0].nbytes <= self._limit // 2:
                 return
-        for one in self._held:
-            self._files.append(self._write(one))
+        for run in self._held:
+            self._files.append(self._write(run))
         self._held = []
 
     def rows(self) -> SortedRun:
         """Return one row for each key of all runs."""
-        runs = [one for one in (*self._files, *self._held) if len(one.keys)] or self._held[:1]
+        runs = [run for run in (*self._files, *self._held) if len(run.keys)] or self._held[:1]
         self._held = []
         if len(runs) == 1 and self._reducer.shrinks and not self._files:
             return runs[0]
-        room = self._room
+        capacity = self._capacity
         if self._files:
             nbytes = sum(run.nbytes for run in runs)
-            room = min(room, max(1, sum(len(run.keys) for run in runs) * self._limit // nbytes))
-        return self._union(runs, room, last=True)
+            capacity = min(capacity, max(1, sum(len(run.keys) for run in runs) * self._limit // nbytes))
+        return self._union(runs, capacity, last=True)
 
-    def _union(self, runs: Sequence[SortedRun], room: int, *, last: bool) -> SortedRun:
-        """Return the union of runs; with `last`, its rows. Each step merges about `room` records."""
-        parts = [self._merged(part, last=last) for part in _ranges(runs, room)]
-        return parts[0] if len(parts) == 1 else _joined(parts)
+    def _union(self, runs: Sequence[SortedRun], capacity: int, *, last: bool) -> SortedRun:
+        """Return the union of runs; with `last`, its rows. Each step merges about `capacity` records."""
+        parts = [self._merged(part, last=last) for part in _ranges(runs, capacity)]
+        return parts[0] if len(parts) == 1 else joined(parts)
 
     def _merged(self, runs: Sequence[SortedRun], *, last: bool) -> SortedRun:
         nbytes = _MERGE_COPIES * sum(run.nbytes for run in runs)
         require_for_run(nbytes, "merging the records of a MapReduce job")
-        element, reducer, joined = self._worker.element, self._reducer, _joined(runs)
-        keys, *columns = (element.upload(array) for array in (joined.keys, *joined.columns))
+        element, reducer, whole = self._worker.element, self._reducer, joined(runs)
+        keys, *columns = (element.upload(array) for array in (whole.keys, *whole.columns))
         run = reducer.run_of(element, self._worker.sort(keys, columns))
         if last:
             run = reducer.rows_of(element, run)
@@ -117,15 +117,16 @@ def _write_array(array: NDArray[Any], path: Path) -> NDArray[Any]:
     return np.memmap(path, array.dtype, "r", shape=array.shape) if len(array) else array
 
 
-def _joined(runs: Sequence[SortedRun]) -> SortedRun:
-    columns = zip(*(run.columns for run in runs), strict=True)
-    return SortedRun(np.concatenate([run.keys for run in runs]), [np.concatenate(own) for own in columns])
+def joined(runs: Sequence[SortedRun]) -> SortedRun:
+    """Return the records of several runs, one run after another."""
+    columns = [np.concatenate(parts) for parts in zip(*(run.columns for run in runs), strict=True)]
+    return SortedRun(np.concatenate([run.keys for run in runs]), columns)
 
 
-def _ranges(runs: Sequence[SortedRun], room: int) -> Iterator[list[SortedRun]]:
+def _ranges(runs: Sequence[SortedRun], capacity: int) -> Iterator[list[SortedRun]]:
     """Divide the keys of sorted runs into ranges, and yield the records of each range as parts of runs.
 
-    A range has up to `room` records, or all records of one key. Without records, all runs are yielded once.
+    A range has up to `capacity` records, or all records of one key. Without records, it is all runs, once.
     """
     if not any(len(run.keys) for run in runs):
         yield list(runs)
@@ -136,7 +137,7 @@ def _ranges(runs: Sequence[SortedRun], room: int) -> Iterator[list[SortedRun]]:
         upper = max(int(run.keys[-1]) for run, _ in left)
         while lower < upper:  # the largest key up to which the records fit
             middle = (lower + upper + 1) // 2
-            if sum(_up_to(run, middle) - begin for run, begin in left) <= room:
+            if sum(_up_to(run, middle) - begin for run, begin in left) <= capacity:
                 lower = middle
             else:
                 upper = middle - 1

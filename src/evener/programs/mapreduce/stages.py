@@ -35,7 +35,7 @@ class Stages:
         self.elements = pg.elements
         self.world = pg.world
         self._active = [partition.owned for partition in pg.partitions]
-        self._recorder = Recorder(algorithm, [one.name for one in pg.elements], progress, 1)
+        self._recorder = Recorder(algorithm, [element.name for element in pg.elements], progress, 1)
         self._workers = worker_count(pg.elements)
         for element in pg.elements:
             # The host's clock does not see when a GPU ends a stage.
@@ -56,7 +56,7 @@ class Stages:
         Each of `args` has one argument for each element. `phase` is the name of the stage in the timeline,
         and `edges` are those that the stage reads, for the rate that progress shows.
         """
-        steps = [("compute", function, own) for own in zip(*args, strict=True)]
+        steps = [("compute", function, given) for given in zip(*args, strict=True)]
         return [done.result for done in self._run(phase, steps, edges)]
 
     def receive(self, function: Callable[..., Any], *args: Sequence[Any]) -> None:
@@ -64,7 +64,7 @@ class Stages:
 
         This is a collective operation; all ranks must call it.
         """
-        self._run("transfer", [("receive", function, own) for own in zip(*args, strict=True)], 0)
+        self._run("transfer", [("receive", function, given) for given in zip(*args, strict=True)], 0)
 
     def alltoall(
         self, columns: Sequence[Sequence[NDArray[Any]]], nbytes: Sequence[int]

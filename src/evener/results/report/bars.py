@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from evener.results.report.draw import bar, group, key, picture, rule, table, time_ticks, words
+from evener.results.report import draw
+from evener.results.report.explain import SUPERSTEP_HEADS, superstep_row
 from evener.results.report.style import ACTIVITIES
-from evener.results.report.units import seconds_text, share_text
+from evener.results.report.units import seconds_text, supersteps_text
 from evener.system.html import escape
 from evener.system.memory import format_bytes
 
@@ -27,24 +28,33 @@ _MOST_ROWS = 1000
 _HEIGHT, _FOOT = 88.0, 18.0
 
 
-class Stack(NamedTuple):
-    """Consecutive supersteps of one element, drawn as one bar."""
+class Bar(NamedTuple):
+    """Consecutive supersteps of one element."""
 
     first: int
     last: int
-    parts: tuple[float, ...]  # seconds, in the order of ACTIVITIES
+    parts: dict[str, float]  # seconds by activity
     bytes_sent: int
     active: int
 
     @property
     def seconds(self) -> float:
-        return sum(self.parts)
+        return sum(self.parts.values())
+
+    @property
+    def name(self) -> str:
+        return supersteps_text(self.first, self.last)
 
 
 def superstep_bars(timeline: Timeline) -> str:
     """Return a row of bars for each element, on one scale."""
-    stacks, together = _folded(timeline)
-    longest = max((stack.seconds for own in stacks.values() for stack in own), default=0.0)
+    spans: dict[str, list[Span]] = {name: [] for name in timeline.elements}
+    for (_, name), span in timeline.by_superstep_and_element().items():
+        spans[name].append(span)
+    most = max(_LEAST_OF_AN_ELEMENT, _MOST_BARS // max(1, len(spans)))
+    together = max(1, -(-timeline.supersteps // most))
+    bars = {name: list(_bars(own, together)) for name, own in spans.items()}
+    longest = max((one.seconds for own in bars.values() for one in own), default=0.0)
     if not longest:
         return "<p>No time was recorded.</p>"
     heading = (
@@ -53,109 +63,66 @@ def superstep_bars(timeline: Timeline) -> str:
         else f"Folded: each bar is {together:,} of {timeline.supersteps:,} supersteps."
     )
     panels = [
-        f"<h3>{_element_line(name, own)}</h3>{_panel(name, own, longest)}" for name, own in stacks.items()
+        f"<h3>{_element_line(name, own)}</h3>{_panel(name, own, longest)}" for name, own in bars.items()
     ]
-    return f'<p class="faint">{heading}</p>{key(ACTIVITIES)}{"".join(panels)}'
+    return f"{draw.faint(heading)}{draw.key(ACTIVITIES)}{''.join(panels)}"
 
 
 def superstep_table(timeline: Timeline) -> str:
     """Return a table with one row per superstep, with the times of the element that was busy longest."""
     steps = timeline.by_superstep()
-    rows = [
-        (
-            f"{step.superstep:,}",
-            ", ".join(step.phases),
-            f"{step.active:,}",
-            *(seconds_text(part) if part else "-" for part in (step.compute, step.exchange, step.wait)),
-            format_bytes(step.bytes_sent) if step.bytes_sent else "-",
-        )
-        for step in steps[:_MOST_ROWS]
-    ]
-    columns = ("superstep", "phases", "active vertices", "compute", "exchange", "wait", "sent")
+    rows = map(superstep_row, steps[:_MOST_ROWS])
     hidden = len(steps) - _MOST_ROWS
-    more = f'<p class="faint">{hidden:,} more supersteps are not shown.</p>' if hidden > 0 else ""
+    more = draw.faint(f"{hidden:,} more supersteps are not shown.") if hidden > 0 else ""
     return (
-        "<details><summary>Numbers</summary>"
-        '<p class="faint">Times of the element that was busy longest.</p>'
-        f"{table(columns, rows, left=2, label='Supersteps in numbers')}{more}</details>"
+        f"<details><summary>Numbers</summary>{draw.faint('Times of the element that was busy longest.')}"
+        f"{draw.table(SUPERSTEP_HEADS, rows, left=2, label='Supersteps in numbers')}{more}</details>"
     )
 
 
-def _folded(timeline: Timeline) -> tuple[dict[str, list[Stack]], int]:
-    """Return the stacks of each element, and the number of supersteps in a stack."""
-    spans: dict[str, list[Span]] = {name: [] for name in timeline.elements}
-    for (_, name), span in timeline.by_superstep_and_element().items():
-        spans[name].append(span)
-    most = max(_LEAST_OF_AN_ELEMENT, _MOST_BARS // max(1, len(spans)))
-    together = max(1, -(-timeline.supersteps // most))
-    return {name: list(_stacks(own, together)) for name, own in spans.items()}, together
-
-
-def _stacks(spans: Sequence[Span], together: int) -> Iterator[Stack]:
+def _bars(spans: Sequence[Span], together: int) -> Iterator[Bar]:
     for first in range(0, len(spans), together):
         some = spans[first : first + together]
-        yield Stack(
+        yield Bar(
             first=some[0].superstep,
             last=some[-1].superstep,
-            parts=tuple(sum(getattr(span, kind) for span in some) for kind in ACTIVITIES),
+            parts={kind: sum(getattr(span, kind) for span in some) for kind in ACTIVITIES},
             bytes_sent=sum(span.bytes_sent for span in some),
             active=max(span.active for span in some),
         )
 
 
-def _panel(name: str, stacks: Sequence[Stack], longest: float) -> str:
-    slot = 1 / max(_WIDEST, len(stacks))
-    marks = time_ticks(longest, count=2)
-    down = {mark: 6 + _HEIGHT * (1 - mark / longest) for mark in marks}
+def _panel(name: str, bars: Sequence[Bar], longest: float) -> str:
+    slot = 1 / max(_WIDEST, len(bars))
+    down = {mark: 6 + _HEIGHT * (1 - mark / longest) for mark in draw.time_ticks(longest, count=2)}
     foot = down[0.0]
-    pieces = [rule(top) for top in down.values()]
-    every = max(1, -(-len(stacks) // _NUMBERED))
-    for place, stack in enumerate(stacks):
+    pieces = [draw.rule(top) for top in down.values()]
+    every = max(1, -(-len(bars) // _NUMBERED))
+    for place, one in enumerate(bars):
         left = (place + 0.08) * slot
-        pieces.append(group(_title(name, stack), _stacked(stack, left, 0.84 * slot, foot, longest)))
+        shares = {kind: seconds / longest for kind, seconds in one.parts.items()}
+        pieces.append(draw.group(_title(name, one), draw.stack(shares, left, 0.84 * slot, foot, _HEIGHT)))
         if place % every == 0:
-            pieces.append(words(f"{stack.first:,}", left + 0.42 * slot, foot + 14, kind="mid"))
-    slow = max(stacks, key=lambda stack: stack.seconds)
-    return picture(
+            pieces.append(draw.words(f"{one.first:,}", left + 0.42 * slot, foot + 14, kind="mid"))
+    slow = max(bars, key=lambda one: one.seconds)
+    return draw.picture(
         pieces,
         height=foot + _FOOT,
-        label=f"Time of each superstep on {name}; the longest, {_which(slow)}, {seconds_text(slow.seconds)}.",
+        label=f"Time of each superstep on {name}; the longest, {slow.name}, {seconds_text(slow.seconds)}.",
         scale=[(seconds_text(mark) if mark else "0", top) for mark, top in down.items()],
     )
 
 
-def _stacked(stack: Stack, left: float, width: float, foot: float, longest: float) -> Iterator[str]:
-    yield bar("hit", left, width, 6, _HEIGHT)
-    top = foot
-    for kind, seconds in zip(ACTIVITIES, stack.parts, strict=True):
-        height = _HEIGHT * seconds / longest
-        top -= height
-        if height > 0:
-            yield bar(kind, left, width, top, height)
-
-
-def _title(name: str, stack: Stack) -> str:
+def _title(name: str, one: Bar) -> str:
     parts = ", ".join(
-        f"{word} {seconds_text(seconds)}"
-        for word, seconds in zip(ACTIVITIES.values(), stack.parts, strict=True)
-        if seconds
+        f"{ACTIVITIES[kind]} {seconds_text(seconds)}" for kind, seconds in one.parts.items() if seconds
     )
-    sent = f", {format_bytes(stack.bytes_sent)} sent" if stack.bytes_sent else ""
-    return f"{name}, {_which(stack)}: {parts or 'no time'}{sent}, {stack.active:,} active vertices"
+    sent = f", {format_bytes(one.bytes_sent)} sent" if one.bytes_sent else ""
+    return f"{name}, {one.name}: {parts or 'no time'}{sent}, {one.active:,} active vertices"
 
 
-def _which(stack: Stack) -> str:
-    if stack.first == stack.last:
-        return f"superstep {stack.first:,}"
-    return f"supersteps {stack.first:,} to {stack.last:,}"
-
-
-def _element_line(name: str, stacks: Sequence[Stack]) -> str:
-    sums = [sum(stack.parts[place] for stack in stacks) for place in range(len(ACTIVITIES))]
-    whole = sum(sums) or 1.0
-    shares = ", ".join(
-        f"{share_text(part / whole)} {word}"
-        for part, word in zip(sums, ACTIVITIES.values(), strict=True)
-        if part
-    )
+def _element_line(name: str, bars: Sequence[Bar]) -> str:
+    sums = {kind: sum(one.parts[kind] for one in bars) for kind in ACTIVITIES}
+    whole = sum(sums.values()) or 1.0
+    shares = draw.activity_shares({kind: part / whole for kind, part in sums.items()})
     return f"{escape(name)} <span>{shares}</span>"

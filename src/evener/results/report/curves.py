@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.results.report.draw import bar, curve, group, picture, rule, ticks, words
-from evener.results.report.units import count_text
+from evener.results.report import draw
+from evener.results.report.units import count_text, counted, supersteps_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def frontier_curve(timeline: Timeline) -> str:
     steps = timeline.by_superstep()
     active = [step.active for step in steps]
     if len(steps) < 2 or not any(active):
-        return f'<p class="faint">{_vertices(sum(active))} active.</p>'
+        return draw.faint(f"{counted(sum(active), 'vertex')} active.")
     together = -(-len(active) // _MOST_POINTS)
     shown = [max(active[i : i + together]) for i in range(0, len(active), together)]
     most, least = max(shown), min(count for count in shown if count)
@@ -50,25 +50,26 @@ def frontier_curve(timeline: Timeline) -> str:
             _logarithm(count, low, most) if count else 0.0
         )
     else:
-        marks = ticks(most, count=2, least=1)
+        marks = draw.ticks(most, count=2, least=1)
         height = lambda count: count / most  # noqa: E731 - one of two scales
     points = [(i / (len(shown) - 1), height(count)) for i, count in enumerate(shown)]
     peak = shown.index(most)
     titles = [
-        f"{_numbers(i * together, min((i + 1) * together, len(active)) - 1)}: {_vertices(count)}"
+        f"{supersteps_text(i * together, min((i + 1) * together, len(active)) - 1)}: "
+        f"{counted(count, 'vertex')}"
         for i, count in enumerate(shown)
     ]
     last = len(active) - 1
-    along = [(f"{mark:,.0f}", mark / last) for mark in ticks(last, count=6, least=1)]
+    along = [(f"{mark:,.0f}", mark / last) for mark in draw.ticks(last, count=6, least=1)]
     drawn = _plot(
         points,
         titles,
         scale=[(count_text(mark), height(mark)) for mark in marks],
         along=along,
-        peak=(peak, f"{_vertices(most)} in superstep {active.index(most):,}"),
-        label=f"Active vertices by superstep, at most {_vertices(most)}.",
+        peak=(peak, f"{counted(most, 'vertex')} in superstep {active.index(most):,}"),
+        label=f"Active vertices by superstep, at most {counted(most, 'vertex')}.",
     )
-    return f'<p class="faint">{note.strip()}</p>{drawn}' if note else drawn
+    return draw.faint(note.strip()) + drawn if note else drawn
 
 
 def degree_curve(graph: Graph) -> str:
@@ -77,7 +78,7 @@ def degree_curve(graph: Graph) -> str:
     most = len(counts) - 1
     isolated = int(counts[0]) if len(counts) else 0
     if most < 1:
-        return f'<p class="faint">{_vertices(graph.n)} without out-edges.</p>'
+        return draw.faint(f"{counted(graph.n, 'vertex')} without out-edges.")
     at_least = graph.n - np.concatenate([[0], np.cumsum(counts)[:-1]])
     middle = int(np.searchsorted(np.cumsum(counts), graph.n / 2))
     note = (
@@ -88,17 +89,18 @@ def degree_curve(graph: Graph) -> str:
     chosen = np.unique(np.rint(np.geomspace(1, most, _MOST_POINTS)).astype(np.int64))
     low_end, high = int(at_least[most]), float(at_least[1])
     low = min(float(low_end), high / 10)
+    connected = f"{counted(int(high), 'vertex')} with out-edges"
     points = [(_logarithm(d, 1, most), _logarithm(float(at_least[d]), low, high)) for d in chosen.tolist()]
-    titles = [f"{_vertices(int(at_least[d]))} with {d:,} out-edges or more" for d in chosen.tolist()]
+    titles = [f"{counted(int(at_least[d]), 'vertex')} with {d:,} out-edges or more" for d in chosen.tolist()]
     drawn = _plot(
         points,
         titles,
         scale=[(count_text(mark), _logarithm(mark, low, high)) for mark in _decades(max(low, 1.0), high)],
         along=[(count_text(mark), _logarithm(mark, 1, most)) for mark in _decades(1, most)],
-        peak=(0, f"{_vertices(int(high))} with out-edges"),
-        label=f"{_vertices(int(high))} with out-edges, falling to {_vertices(low_end)} with {most:,}.",
+        peak=(0, connected),
+        label=f"{connected}, falling to {counted(low_end, 'vertex')} with {most:,}.",
     )
-    return f'<p class="faint">{note}</p>{drawn}'
+    return draw.faint(note) + drawn
 
 
 def _plot(
@@ -115,22 +117,19 @@ def _plot(
     def down(share: float) -> float:
         return _TOP + _HEIGHT * (1 - share)
 
-    pieces = [rule(down(share)) for _, share in scale]
-    pieces.append(curve(points, _TOP, _HEIGHT))
+    pieces = [draw.rule(down(share)) for _, share in scale]
+    pieces.append(draw.curve(points, _TOP, _HEIGHT))
     for place, ((x, y), title) in enumerate(zip(points, titles, strict=True)):
         before = points[max(0, place - 1)][0]
         after = points[min(len(points) - 1, place + 1)][0]
-        reach = bar("hit", (before + x) / 2, (after - before) / 2, _TOP, _HEIGHT)
+        reach = draw.bar("hit", (before + x) / 2, (after - before) / 2, _TOP, _HEIGHT)
         dot = f'<circle cx="{100 * x:.3f}%" cy="{down(y):.1f}" r="{3 if len(points) <= 60 else 0}"/>'
-        pieces.append(group(title, [reach, dot]))
+        pieces.append(draw.group(title, reach, dot))
     x, y = points[peak[0]]
     kind = "ink" if x < 0.25 else "ink end" if x > 0.75 else "ink mid"
-    pieces.append(words(peak[1], x, down(y) - 7, kind=kind))
-    for text, share in along:
-        side = "mid" if 0.03 < share < 0.97 else "end" if share >= 0.97 else ""
-        pieces.append(words(text, share, _TOP + _HEIGHT + 15, kind=side))
-    return picture(
-        pieces,
+    pieces.append(draw.words(peak[1], x, down(y) - 7, kind=kind))
+    return draw.picture(
+        [*pieces, *draw.axis(along, _TOP + _HEIGHT + 15)],
         height=_TOP + _HEIGHT + _FOOT,
         label=label,
         scale=[(text, down(share)) for text, share in scale],
@@ -159,11 +158,3 @@ def _decades(low: float, high: float) -> list[float]:
         return powers
     between = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in (1, 2, 5))
     return [mark for mark in between if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9)]
-
-
-def _numbers(first: int, last: int) -> str:
-    return f"superstep {first:,}" if first == last else f"supersteps {first:,} to {last:,}"
-
-
-def _vertices(count: int) -> str:
-    return "1 vertex" if count == 1 else f"{count:,} vertices"

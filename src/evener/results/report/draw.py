@@ -10,18 +10,23 @@ import math
 from typing import TYPE_CHECKING
 
 from evener.results.report.style import ACTIVITIES
+from evener.results.report.units import cell, share_text
 from evener.system.html import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
+    "activity_shares",
+    "axis",
     "bar",
     "curve",
+    "faint",
     "group",
     "key",
     "picture",
     "rule",
+    "stack",
     "table",
     "ticks",
     "time_ticks",
@@ -48,7 +53,7 @@ def picture(
     return f'<figure class="scaled"><svg aria-hidden="true" {size}>{beside}</svg>{drawn}</figure>'
 
 
-def group(title: str, pieces: Iterable[str]) -> str:
+def group(title: str, *pieces: str) -> str:
     """Return pieces with a `title` that appears under the pointer."""
     return f"<g><title>{escape(title)}</title>{''.join(pieces)}</g>"
 
@@ -60,6 +65,16 @@ def bar(kind: str, left: float, width: float, top: float, height: float) -> str:
         f'<rect class="{kind}" x="{_percent(left)}" width="{_percent(shown)}" y="{top:.1f}" '
         f'height="{max(height, 0):.1f}"/>'
     )
+
+
+def stack(shares: Mapping[str, float], left: float, width: float, foot: float, height: float) -> str:
+    """Return bars on top of each other, a share of `height` for each kind. The pointer meets all of it."""
+    pieces = [bar("hit", left, width, foot - height, height)]
+    for kind, share in shares.items():
+        if share > 0:
+            foot -= height * share
+            pieces.append(bar(kind, left, width, foot, height * share))
+    return "".join(pieces)
 
 
 def rule(top: float, *, left: float = 0.0, right: float = 1.0, bottom: float | None = None) -> str:
@@ -77,6 +92,12 @@ def words(text: str, left: float, top: float, *, kind: str = "") -> str:
     """
     named = f' class="{kind}"' if kind else ""
     return f'<text{named} x="{_percent(left)}" y="{top:.1f}">{escape(text)}</text>'
+
+
+def axis(marks: Iterable[tuple[str, float]], top: float) -> Iterator[str]:
+    """Yield the texts of a horizontal axis at shares of the width. Texts at its ends stay inside."""
+    for text, share in marks:
+        yield words(text, share, top, kind="" if share <= 0.03 else "mid" if share < 0.97 else "end")
 
 
 def curve(points: Sequence[tuple[float, float]], top: float, height: float) -> str:
@@ -139,9 +160,19 @@ def key(kinds: Iterable[str]) -> str:
     return f'<p class="key">{entries}</p>'
 
 
+def activity_shares(shares: Mapping[str, float]) -> str:
+    """Return the shares of time by activity as text."""
+    return ", ".join(f"{share_text(share)} {ACTIVITIES[kind]}" for kind, share in shares.items() if share > 0)
+
+
+def faint(text: str) -> str:
+    """Return a paragraph of HTML in a faint colour."""
+    return f'<p class="faint">{text}</p>'
+
+
 def table(
     columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[object]],
     *,
     label: str,
     left: int = 1,
@@ -152,9 +183,13 @@ def table(
     The first `left` columns are aligned left, and column `long` may wrap.
     """
 
-    def cells(tag: str, row: Sequence[str], scope: str = "") -> str:
-        pairs = ((_class(place, left, long), escape(text)) for place, text in enumerate(row))
-        return "".join(f"<{tag}{scope}{named}>{text}</{tag}>" for named, text in pairs)
+    def cells(tag: str, row: Sequence[object], scope: str = "") -> str:
+        kinds = ("left " * (place < left) + "long" * (place == long) for place in range(len(row)))
+        classes = (f' class="{kind.strip()}"' if kind else "" for kind in kinds)
+        return "".join(
+            f"<{tag}{scope}{kind}>{escape(cell(value))}</{tag}>"
+            for kind, value in zip(classes, row, strict=True)
+        )
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     head = cells("th", columns, ' scope="col"')
@@ -162,11 +197,6 @@ def table(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-
-
-def _class(place: int, left: int, long: int | None) -> str:
-    names = [name for name, applies in (("left", place < left), ("long", place == long)) if applies]
-    return f' class="{" ".join(names)}"' if names else ""
 
 
 def _percent(share: float) -> str:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evener.partition.statistics import side_of_alpha
-from evener.results.report.units import amount_text, rate_text, seconds_text, share_text
+from evener.results.report.units import (
+    amount_text,
+    columns,
+    counted,
+    or_dash,
+    rate_text,
+    seconds_text,
+    share_text,
+)
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from evener.engine.timeline import Timeline
+    from evener.engine.timeline import Superstep, Timeline
     from evener.partition.partitioned import PartitionedGraph
     from evener.planning.prediction import Prediction
     from evener.results.columns import Column
@@ -19,6 +27,8 @@ if TYPE_CHECKING:
     from evener.results.record import RunRecord
 
 __all__ = [
+    "PHASE_HEADS",
+    "SUPERSTEP_HEADS",
     "bottleneck",
     "comparison",
     "compile_sentence",
@@ -26,13 +36,17 @@ __all__ = [
     "energy_sentence",
     "explain",
     "headline",
+    "phase_rows",
     "placement_sentence",
     "predicted",
     "shares_sentence",
     "spent",
+    "superstep_row",
 ]
 
-
+# The columns of `phase_rows` and `superstep_row`.
+PHASE_HEADS = ("phase", "element", "times", "compute", "send", "receive", "wait", "sent")
+SUPERSTEP_HEADS = ("superstep", "phases", "active vertices", "compute", "exchange", "wait", "sent")
 # If the slowest element waits at least this share of the longest wait, all elements wait for each other in
 # turn.
 _SIMILAR_WAITS = 0.8
@@ -42,22 +56,18 @@ _MIN_COMPILE_SHARE = 0.05
 
 def headline(result: RunRecord) -> str:
     """Return one line: the algorithm, the time, and the rate."""
-    counted = _supersteps(result.timeline)
+    steps = counted(result.timeline.supersteps, "superstep")
     weighted = ""
     if "weights" in result.parameters and result.graph.weight_dtype is not None:
         weighted = "weighted " if result.parameters["weights"] else "unweighted "
     earlier = result.timeline.earlier_seconds
     if earlier:
-        counted = f"{counted} after {seconds_text(earlier)} before the checkpoint"
+        steps = f"{steps} after {seconds_text(earlier)} before the checkpoint"
     edges = counted_edges(result.columns.values())
     return (
-        f"{weighted}{result.algorithm} in {seconds_text(result.seconds)}: {counted}, "
+        f"{weighted}{result.algorithm} in {seconds_text(result.seconds)}: {steps}, "
         f"{result.edges:,} {edges}, {rate_text(result.edges_per_second, of=edges)}"
     )
-
-
-def _supersteps(timeline: Timeline) -> str:
-    return "1 superstep" if timeline.supersteps == 1 else f"{timeline.supersteps} supersteps"
 
 
 def counted_edges(columns: Iterable[Column]) -> str:
@@ -104,7 +114,7 @@ def bottleneck(timeline: Timeline) -> str:
         fewer = " Use fewer elements." if len(timeline.elements) > 1 else ""
         return (
             f"Bottleneck: overhead between kernels, {share_text(shares.overhead)} of all time: "
-            f"{_supersteps(timeline)} with little work.{fewer}"
+            f"{counted(timeline.supersteps, 'superstep')} with little work.{fewer}"
         )
     if shares.wait > max(shares.compute, exchange):
         busy, waits = spent(timeline), dict.fromkeys(timeline.elements, 0.0)
@@ -160,18 +170,7 @@ def explain(result: RunRecord) -> str:
     """Return the time by phase and element, the shares of all time, and the bottleneck."""
     timeline = result.timeline
     lines = [f"{headline(result)}.", f"Graph: {result.graph.summary}", ""]
-    sums = timeline.by_phase()
-    width = max([len("phase"), *(len(phase) for phase, _ in sums)])
-    across = max([len("element"), *(len(element) for _, element in sums)])
-    lines.append(
-        f"{'phase':<{width}}  {'element':<{across}}  {'times':>6}  {'compute':>9}  {'send':>9}  "
-        f"{'receive':>9}  {'wait':>9}  {'sent':>11}"
-    )
-    for (phase, element), span in sorted(sums.items(), key=lambda item: -item[1].seconds):
-        parts = (span.compute, span.send, span.receive, span.wait)
-        times = "  ".join(f"{seconds_text(part) if part else '-':>9}" for part in parts)
-        sent = format_bytes(span.bytes_sent) if span.bytes_sent else "-"
-        lines.append(f"{phase:<{width}}  {element:<{across}}  {span.superstep:>6}  {times}  {sent:>11}")
+    lines.append(columns(PHASE_HEADS, phase_rows(timeline), left=2))
     if ready := compile_sentence(result):
         lines.insert(1, ready)
     lines += ["", shares_sentence(timeline)]
@@ -183,6 +182,24 @@ def explain(result: RunRecord) -> str:
         lines.append(energy_sentence(result.energy, result.edges_per_joule))
     lines.append(bottleneck(timeline))
     return "\n".join(lines)
+
+
+def phase_rows(timeline: Timeline) -> Iterator[tuple[object, ...]]:
+    """Yield the sums over supersteps by phase and element, the longest first."""
+    for (phase, element), span in sorted(timeline.by_phase().items(), key=lambda item: -item[1].seconds):
+        times = (span.compute, span.send, span.receive, span.wait)
+        yield phase, element, span.superstep, *_costs(times, span.bytes_sent)
+
+
+def superstep_row(step: Superstep) -> tuple[object, ...]:
+    """Return the row of a superstep."""
+    times = (step.compute, step.exchange, step.wait)
+    return step.superstep, ", ".join(step.phases), step.active, *_costs(times, step.bytes_sent)
+
+
+def _costs(times: Iterable[float], bytes_sent: int) -> Iterator[str]:
+    yield from (or_dash(seconds, seconds_text) for seconds in times)
+    yield or_dash(bytes_sent, format_bytes)
 
 
 def predicted(expected: Prediction, result: RunRecord) -> list[str]:

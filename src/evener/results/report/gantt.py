@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.results.report.draw import bar, group, key, picture, rule, time_ticks, words
+from evener.results.report import draw
 from evener.results.report.style import ACTIVITIES
 from evener.results.report.units import seconds_text, share_text
 
@@ -46,16 +46,16 @@ def gantt(timeline: Timeline) -> str:
     """
     slices = [one for one in timeline.slices if one.end > one.begin]
     if not slices:
-        return '<p class="faint">This run has no record of time slices.</p>'
+        return draw.faint("This run has no record of time slices.")
     names = list(dict.fromkeys(one.element for one in slices))
-    head = key(_BUSY)
+    head = draw.key(_BUSY)
     if len(slices) <= _MOST_SLICES:
         return f"{head}{_whole(slices, names)}"
     kept = ""
     if timeline.more_slices:
-        kept = (
-            f'<p class="faint">The record has the first {len(timeline.slices):,} time slices of the run, '
-            f"without the next {timeline.more_slices:,}. The picture shows the beginning of the run.</p>"
+        kept = draw.faint(
+            f"The record has the first {len(timeline.slices):,} time slices of the run, "
+            f"without the next {timeline.more_slices:,}. The picture shows the beginning of the run."
         )
     return f"{head}{kept}{_columns(slices, names)}{_longest_superstep(slices, names)}"
 
@@ -67,21 +67,14 @@ def _whole(slices: Sequence[Slice], names: Sequence[str], *, begin: float = 0.0)
     pieces = [*_bounds(slices, begin, length, len(names)), *_rows(slices, top, length)]
     for one in slices:
         above, height = _LANES[one.activity]
-        pieces.append(
-            group(
-                _title(one),
-                [
-                    bar(
-                        one.activity,
-                        (one.begin - begin) / length,
-                        (one.end - one.begin) / length,
-                        top[one.element] + 16 + above * _BAR,
-                        height * _BAR,
-                    )
-                ],
-            )
+        left, width = (one.begin - begin) / length, (one.end - one.begin) / length
+        title = (
+            f"{one.element}, superstep {one.superstep:,}, {one.phase}: {ACTIVITIES[one.activity]} "
+            f"{seconds_text(one.end - one.begin)}, from {seconds_text(one.begin)}"
         )
-    return f'<p class="faint">{_LEGEND}</p>{_picture(pieces, names, begin, length)}'
+        drawn = draw.bar(one.activity, left, width, top[one.element] + 16 + above * _BAR, height * _BAR)
+        pieces.append(draw.group(title, drawn))
+    return draw.faint(_LEGEND) + _picture(pieces, names, begin, length)
 
 
 def _columns(slices: Sequence[Slice], names: Sequence[str]) -> str:
@@ -92,31 +85,26 @@ def _columns(slices: Sequence[Slice], names: Sequence[str]) -> str:
     top = {name: _HEAD + place * _ROW for place, name in enumerate(names)}
     pieces = list(_rows(slices, top, length))
     for name in names:
-        busy = [
-            _busy_between(edges, [one for one in slices if one.element == name and one.activity == kind])
+        busy = {
+            kind: _busy_between(edges, [one for one in slices if (one.element, one.activity) == (name, kind)])
             for kind in _BUSY
-        ]
+        }
         for place in range(count):
-            shares = [float(one[place]) * count / length for one in busy]
-            if any(share > 0 for share in shares):
-                title = _column_title(name, edges[place], edges[place + 1], shares)
-                foot = top[name] + 16 + _BAR
-                pieces.append(group(title, _column(shares, place / count, 0.92 / count, foot)))
-    note = (
-        f'<p class="faint">Folded: {len(slices):,} time slices are too many to draw. Each column is '
+            shares = {kind: min(1.0, float(one[place]) * count / length) for kind, one in busy.items()}
+            if any(share > 0 for share in shares.values()):
+                between = f"{seconds_text(edges[place])} to {seconds_text(edges[place + 1])}"
+                pieces.append(
+                    draw.group(
+                        f"{name}, {between}: {draw.activity_shares(shares)}",
+                        draw.stack(shares, place / count, 0.92 / count, top[name] + 16 + _BAR, _BAR),
+                    )
+                )
+    note = draw.faint(
+        f"Folded: {len(slices):,} time slices are too many to draw. Each column is "
         f"{seconds_text(length / count)}; its height is the share of time that the element was busy. A trace "
-        "(<code>--trace</code>) has every slice.</p>"
+        "(<code>--trace</code>) has every slice."
     )
     return note + _picture(pieces, names, 0.0, length)
-
-
-def _column(shares: Sequence[float], left: float, width: float, foot: float) -> Iterator[str]:
-    yield bar("hit", left, width, foot - _BAR, _BAR)
-    for kind, share in zip(_BUSY, shares, strict=True):
-        height = _BAR * min(share, 1.0)
-        foot -= height
-        if height > 0:
-            yield bar(kind, left, width, foot, height)
 
 
 def _longest_superstep(slices: Sequence[Slice], names: Sequence[str]) -> str:
@@ -139,9 +127,9 @@ def _rows(slices: Sequence[Slice], top: dict[str, float], length: float) -> Iter
     for one in slices:
         busy[one.element] += one.end - one.begin
     for name, down in top.items():
-        yield words(name, 0, down + 11, kind="ink")
-        yield words(f"busy {share_text(min(1.0, busy[name] / length))}", 1, down + 11, kind="end")
-        yield rule(down + 16 + _BAR)
+        yield draw.words(name, 0, down + 11, kind="ink")
+        yield draw.words(f"busy {share_text(min(1.0, busy[name] / length))}", 1, down + 11, kind="end")
+        yield draw.rule(down + 16 + _BAR)
 
 
 def _bounds(slices: Sequence[Slice], begin: float, length: float, rows: int) -> Iterator[str]:
@@ -157,37 +145,18 @@ def _bounds(slices: Sequence[Slice], begin: float, length: float, rows: int) -> 
     }
     taken: list[float] = []
     for number, left in sorted(zip(first, lefts, strict=True), key=lambda one: -wide[one[0]]):
-        yield rule(10, left=left, right=left, bottom=_HEAD + rows * _ROW)
+        yield draw.rule(10, left=left, right=left, bottom=_HEAD + rows * _ROW)
         if all(abs(left - other) >= _BETWEEN_NUMBERS for other in taken):
-            yield words(str(number), left, 8)
+            yield draw.words(str(number), left, 8)
             taken.append(left)
 
 
 def _picture(pieces: Sequence[str], names: Sequence[str], begin: float, length: float) -> str:
     foot = _HEAD + len(names) * _ROW
-    axis = []
-    for mark in time_ticks(length):
-        kind = "mid" if 0.04 < mark / length < 0.96 else "end" if mark else ""
-        axis.append(words(seconds_text(mark) if mark else "0", mark / length, foot + 12, kind=kind))
+    marks = [(seconds_text(mark) if mark else "0", mark / length) for mark in draw.time_ticks(length)]
     after = f" after {seconds_text(begin)}" if begin else ""
     label = f"When {', '.join(names)} computed, sent and received, over {seconds_text(length)}{after}."
-    return picture([*pieces, *axis], height=foot + 16, label=label)
-
-
-def _title(one: Slice) -> str:
-    return (
-        f"{one.element}, superstep {one.superstep:,}, {one.phase}: {ACTIVITIES[one.activity]} "
-        f"{seconds_text(one.end - one.begin)}, from {seconds_text(one.begin)}"
-    )
-
-
-def _column_title(name: str, begin: float, end: float, shares: Sequence[float]) -> str:
-    parts = ", ".join(
-        f"{share_text(min(1.0, share))} {ACTIVITIES[kind]}"
-        for kind, share in zip(_BUSY, shares, strict=True)
-        if share > 0
-    )
-    return f"{name}, {seconds_text(begin)} to {seconds_text(end)}: {parts}"
+    return draw.picture([*pieces, *draw.axis(marks, foot + 12)], height=foot + 16, label=label)
 
 
 def _busy_between(edges: NDArray[np.float64], slices: Sequence[Slice]) -> NDArray[np.float64]:

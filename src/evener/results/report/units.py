@@ -1,8 +1,28 @@
-"""Text for seconds, counts, rates and joules. `evener.system.memory` writes bytes."""
+"""Text for seconds, counts, rates and joules, and tables of text. `evener.system.memory` writes bytes."""
 
 from __future__ import annotations
 
-__all__ = ["amount_text", "count_text", "rate_text", "seconds_text", "share_text"]
+from typing import TYPE_CHECKING, TypeVar
+
+from evener.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = [
+    "amount_text",
+    "cell",
+    "columns",
+    "count_text",
+    "counted",
+    "or_dash",
+    "rate_text",
+    "seconds_text",
+    "share_text",
+    "supersteps_text",
+]
+
+Amount = TypeVar("Amount", int, float)
 
 _DECIMAL = ("", "k", "M", "G", "T")
 
@@ -78,6 +98,49 @@ def share_text(share: float) -> str:
     if 0 < share < 0.01:
         return "<1%"
     return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things, such as vertices, as text.
+
+    Examples
+    --------
+    >>> counted(1, "vertex"), counted(1500, "edge")
+    ('1 vertex', '1,500 edges')
+    """
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {'vertices' if noun == 'vertex' else f'{noun}s'}"
+
+
+def supersteps_text(first: int, last: int) -> str:
+    """Return the name of consecutive supersteps."""
+    return f"superstep {first:,}" if first == last else f"supersteps {first:,} to {last:,}"
+
+
+def or_dash(amount: Amount | None, text: Callable[[Amount], str]) -> str:
+    """Return the text of an amount, or a dash for zero and None."""
+    return text(amount) if amount else "-"
+
+
+def cell(value: object) -> str:
+    """Return a value in a table or a sentence."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
+
+
+def columns(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 0) -> str:
+    """Return an aligned table: the first `left` columns to the left, the others to the right."""
+    cells = [list(heads), *([cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if place < left else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
 
 
 def _digits(value: float) -> str:

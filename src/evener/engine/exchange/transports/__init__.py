@@ -1,6 +1,6 @@
-"""Transports, one file each.
+"""Transports.
 
-A file has a `TRANSPORT` between elements of one process (see `evener.engine.exchange.transport`), or a
-`RANK_TRANSPORT` between GPUs of ranks (see `evener.engine.exchange.network`). `mpi` joins all other elements
+A file lists `TRANSPORTS` between elements of one process (see `evener.engine.exchange.transport`), or
+`RANK_TRANSPORTS` between GPUs of ranks (see `evener.engine.exchange.remote`). `mpi` joins all other elements
 of different ranks.
 """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.engine.exchange.packet import message_bytes, place_arrays
-from evener.engine.exchange.remote import Carrier
+from evener.engine.exchange.remote import Carrier, RankTransport
 from evener.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.protocols import GpuElement
-    from evener.engine.exchange.network import Place
-    from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd
+    from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd, Place
     from evener.system.world import World
 
-__all__ = ["RANK_TRANSPORT"]
+__all__ = ["RANK_TRANSPORTS"]
 
 _HANDLE_BYTES = 64
 # The bytes of the window, its handle, and the handle of the event after the sender's copy.
@@ -65,16 +64,10 @@ class _Release:
         self.posted: Any = None
 
 
-class CudaIpc(Carrier):
+class CudaIpc(RankTransport, Carrier):
     """The windows between this rank and the others; also the carrier of all links.
 
     Windows stay allocated for later runs, because other ranks may have them open.
-
-    Parameters
-    ----------
-    world : World
-    places : sequence of Place
-        The elements of all ranks.
     """
 
     name = "ipc"
@@ -82,8 +75,7 @@ class CudaIpc(Carrier):
     note_bytes = _NOTE.size
 
     def __init__(self, world: World, places: Sequence[Place]) -> None:
-        self._world = world
-        self._places = places
+        super().__init__(world, places)
         self._turns: defaultdict[int, int] = defaultdict(int)
         # By the tag of the link and the turn.
         self._windows: dict[tuple[int, int], _Window] = {}
@@ -92,10 +84,7 @@ class CudaIpc(Carrier):
         self._opened: dict[tuple[int, bytes], Any] = {}
 
     def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
-        """Return the pairs of elements, sender first, whose receiver is here and opens the sender's memory.
-
-        This is a collective operation; all ranks must call it.
-        """
+        """Return the pairs of elements whose receiver is here and opens the sender's memory."""
         shared = {}
         for number, element in elements.items():
             try:
@@ -130,9 +119,6 @@ class CudaIpc(Carrier):
             return bool((element.download(target) == there % 251).all())
         except DeviceError:
             return False
-
-    def start(self, elements: dict[int, GpuElement]) -> None:
-        """Do nothing: each link allocates its windows when it first sends."""
 
     def carrier(self) -> Carrier:
         """Return the carrier of all links."""
@@ -197,4 +183,4 @@ class CudaIpc(Carrier):
         release.posted = self._world.post(far.rank, far.tag, release.message)
 
 
-RANK_TRANSPORT = CudaIpc
+RANK_TRANSPORTS = (CudaIpc,)

@@ -65,14 +65,7 @@ def wait_for_copies(copies: list[Any]) -> None:
 
 
 class HostSender(Sender):
-    """The sending end of a link to another rank.
-
-    Parameters
-    ----------
-    far : FarEnd
-    element : Element
-        The element that sends.
-    """
+    """The sending end of a link to another rank."""
 
     def __init__(self, far: FarEnd, element: Element) -> None:
         self._far = far
@@ -112,16 +105,8 @@ class HostSender(Sender):
 class _Expected(NamedTuple):
     """A packet that will arrive.
 
-    Attributes
-    ----------
-    targets : dict of str to ndarray
-        Where the receiver's element needs the arrays.
-    message : ndarray
-        Where the message arrives, in host memory.
-    copies : list
-        Copies from the message that later messages wait for.
-    posted : Any
-        The receive, for `World.wait`.
+    The message arrives in host memory, and `posted` is its receive. The receiver's element needs the arrays
+    in `targets`. Later messages wait for the copies from this one.
     """
 
     targets: Arrays
@@ -131,7 +116,7 @@ class _Expected(NamedTuple):
 
 
 class HostReceiver(Receiver):
-    """The receiving end of a link from another rank; the parameters are those of `HostSender`."""
+    """The receiving end of a link from another rank."""
 
     def __init__(self, far: FarEnd, element: Element) -> None:
         self._far = far

@@ -4,43 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evener.engine.exchange.remote import Carrier
+from evener.engine.exchange.remote import Carrier, RankTransport, gpu_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from evener.elements.protocols import GpuElement
-    from evener.engine.exchange.network import Place
     from evener.engine.exchange.remote import DeviceReceiver, DeviceSender
-    from evener.system.world import World
 
-__all__ = ["RANK_TRANSPORT"]
+__all__ = ["RANK_TRANSPORTS"]
 
 
-class MpiGpu(Carrier):
-    """Messages of GPU memory; also the carrier of all links. The parameters are those of `CudaIpc`."""
+class MpiGpu(RankTransport, Carrier):
+    """Messages of GPU memory; also the carrier of all links."""
 
     name = "mpi-gpu"
     preference = 2
 
-    def __init__(self, world: World, places: Sequence[Place]) -> None:
-        self._world = world
-        self._places = places
-
-    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
-        """Return the pairs of elements, sender first, whose receiver is here.
-
-        This is a collective operation; all ranks must call it.
-        """
-        if not all(self._world.allgather(self._world.sends_gpu_memory)):
-            return set()
-        rank_of = {number: place.rank for number, place in enumerate(self._places) if place.bus_id}
-        return {(a, b) for a in rank_of for b in elements if rank_of[a] != rank_of[b]}
-
-    def start(self, elements: dict[int, GpuElement]) -> None:
-        """Do nothing: MPI needs no preparation."""
+    def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:  # noqa: ARG002 - MPI decides
+        """Return all pairs of GPUs, or none if the MPI library of a rank does not send GPU memory."""
+        able = all(self._world.allgather(self._world.sends_gpu_memory))
+        return gpu_pairs(self._places) if able else set()
 
     def carrier(self) -> Carrier:
         """Return the carrier of all links."""
@@ -59,4 +43,4 @@ class MpiGpu(Carrier):
         self._world.wait([self._world.expect(end.far.rank, end.far.tag + 1, target) for target in targets])
 
 
-RANK_TRANSPORT = MpiGpu
+RANK_TRANSPORTS = (MpiGpu,)

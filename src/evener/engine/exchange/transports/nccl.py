@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings
 
 from evener.elements.cuda.device_errors import leak_forever
-from evener.engine.exchange.remote import Carrier
+from evener.engine.exchange.remote import Carrier, RankTransport, gpu_pairs
 from evener.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -27,48 +27,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.protocols import GpuElement
-    from evener.engine.exchange.network import Place
-    from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd
+    from evener.engine.exchange.remote import DeviceReceiver, DeviceSender, FarEnd, Place
     from evener.system.world import World
 
     _Transfer = tuple[FarEnd, GpuElement, NDArray[Any]]
 
-__all__ = ["RANK_TRANSPORT"]
+__all__ = ["RANK_TRANSPORTS"]
 
 # Seconds between checks for errors.
 _POLL_SECONDS = 1.0
 _REMEDY = "set EVENER_RANK_TRANSPORT=mpi to send through the hosts' memory"
 
 
-class Nccl:
-    """The communicators of the GPUs of this rank; the parameters are those of `CudaIpc`."""
+class Nccl(RankTransport):
+    """The communicators of the GPUs of this rank."""
 
     name = "nccl"
     preference = 1
 
     def __init__(self, world: World, places: Sequence[Place]) -> None:
-        self._world = world
+        super().__init__(world, places)
         gpus = [number for number, place in enumerate(places) if place.bus_id]
         self._distinct = len({(places[number].host, places[number].bus_id) for number in gpus}) == len(gpus)
-        self._places = places
         # The rank of each GPU in NCCL's numbering, by the number of the element.
         self.ranks = {number: rank for rank, number in enumerate(gpus)}
         self.communicators: dict[int, Any] = {}
 
     def probe(self, elements: dict[int, GpuElement]) -> set[tuple[int, int]]:
-        """Return the pairs of elements, sender first, whose receiver is here.
-
-        There are none if a rank cannot load NCCL, or if ranks share a GPU, which NCCL refuses. This is a
-        collective operation; all ranks must call it.
-        """
-        able = self._world.allgather(not elements or _library() is not None)
-        if not (self._distinct and all(able)):
-            return set()
-        rank_of = {number: self._places[number].rank for number in self.ranks}
-        return {(a, b) for a in self.ranks for b in elements if rank_of[a] != rank_of[b]}
+        """Return all pairs of GPUs, or none if a rank cannot load NCCL, or if ranks share a GPU."""
+        able = all(self._world.allgather(not elements or _library() is not None))
+        return gpu_pairs(self._places) if able and self._distinct else set()
 
     def start(self, elements: dict[int, GpuElement]) -> None:
-        """Create the communicators. This is a collective operation; all ranks must call it."""
+        """Create the communicators."""
         first = min(self.ranks)
         library = _library()
         unique = self._world.allgather(library.get_unique_id() if first in elements else None)
@@ -191,4 +182,4 @@ def _group(library: Any) -> Iterator[None]:
         raise DeviceError(msg) from error
 
 
-RANK_TRANSPORT = Nccl
+RANK_TRANSPORTS = (Nccl,)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evener.errors import ArgumentError
-from evener.results.report.names import check_name
+from evener.results.result import check_name
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.placement_cache import find_kept, keep
 from evener.results.result import Result
+from evener.results.table_result import TableResult
 from evener.spec.recording import conclude
 from evener.spec.run_options import DEFAULTS, BasicOptions, RunOptions
 from evener.system.agreement import on_all_ranks
@@ -143,7 +144,7 @@ class Run:
     def finish(
         self,
         engine: Timed,
-        arrays: Mapping[str, PartitionedArray | Callable[[], NDArray[Any]]],
+        arrays: Mapping[str, PartitionedArray | NDArray[Any] | Callable[[], NDArray[Any]]],
         *,
         columns: Sequence[Column] | None = None,
         parameters: Mapping[str, Any] | None = None,
@@ -158,18 +159,24 @@ class Run:
         Parameters
         ----------
         engine : Engine
-        arrays : mapping of str to PartitionedArray or callable
-            The arrays of the result by name, or functions that gather them.
+        arrays : mapping of str to PartitionedArray, ndarray or callable
+            The arrays of the result by name, or functions that gather them. If rows are not vertices, the
+            rows of this rank; see `TableResult`.
         columns, parameters, outcome, edges, passes
             As in `Result`. Default of `columns`: those of the spec. Default of `edges`: the stored edges of
             the graph.
         """
         pg = engine.partitioned
         seconds = engine.finish()
-        result = Result(
+        of_vertices = self.spec.row == "vertex"
+        make = Result if of_vertices else partial(TableResult, self.spec.row)
+        values: dict[str, Any] = dict(arrays)
+        if of_vertices:
+            values = {name: one if callable(one) else partial(pg.gather, one) for name, one in values.items()}
+        result = make(
             self.spec.name,
             pg.graph,
-            {name: one if callable(one) else partial(pg.gather, one) for name, one in arrays.items()},
+            values,
             columns=self.spec.columns if columns is None else tuple(columns),
             parameters=parameters or {},
             outcome=outcome,

@@ -156,13 +156,17 @@ def check_triangles(pg: PartitionedGraph) -> None:
     edges = edges_of(pg.graph)
     either, directions = (edges | edges.T) * 1.0, edges * 1.0 + edges.T
     block = slice(pg.block.start, pg.block.stop)
-    for expected, count in (
-        (_closed(either, either), triangle_counts),
-        (_closed(directions, directions), lambda engine: directed_triangles(engine, opposite=False)),
-        (_closed(either, directions), lambda engine: directed_triangles(engine, opposite=True)),
-    ):
+    for opposite in (None, False, True):
         engine = Engine(pg, "test")
-        assert pg.gather(count(engine).parts).tolist() == expected[block].tolist()
+        if opposite is None:
+            counts, total = triangle_counts(engine)
+            expected = _closed(either, either)
+            assert total == expected.sum() / 3
+        else:
+            rows = NeighbourRows(engine, oriented=True, mutual=True)
+            counts = directed_triangles(engine, rows, opposite=opposite)
+            expected = _closed(*((either, directions) if opposite else (directions, directions)))
+        assert pg.gather(counts.parts).tolist() == expected[block].tolist()
         engine.finish()
 
 

@@ -81,11 +81,12 @@ class NeighbourRows:
     def __init__(self, engine: Engine, *, oriented: bool, mutual: bool = False) -> None:
         self._engine, self._has_mutual = engine, mutual
         both = engine.partitioned.graph.directed
-        edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
+        edges = self._edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
         degree = engine.array("uint32")
         engine.compute(kernels.row_lengths, edges[0], edges[2], both, degree)
         engine.pull(degree)
-        order = (oriented, degree, engine.vertices)
+        self._order = (degree, engine.vertices)
+        order = (oriented, *self._order)
         lengths = engine.owned_array("uint32")
         engine.compute(kernels.count_neighbours, *edges, *order, lengths)
         written = self._allocate(lengths)
@@ -106,6 +107,16 @@ class NeighbourRows:
         targets = [e.allocate(end, "uint32") for e, end in zip(elements, ends, strict=True)]
         marks = [e.allocate(end * self._has_mutual, "uint8") for e, end in zip(elements, ends, strict=True)]
         return offsets, PartitionedArray(targets), PartitionedArray(marks)
+
+    @property
+    def links(self) -> PartitionedArray:
+        """The number of links of each owned vertex to distinct neighbours, uint32.
+
+        An edge in both directions counts twice in a directed graph.
+        """
+        links = self._engine.owned_array("uint32")
+        self._engine.compute(kernels.count_neighbours, *self._edges, 0, *self._order, links)
+        return links
 
     def lengths(self) -> PartitionedArray:
         """Return the length of the row of each owned vertex and each mirror, uint32."""

@@ -5,7 +5,7 @@
 struct CountEach {
     Array<u64> triangles;
     u32 of_v;
-    u64 of_u;
+    u64 of_u, total;
 
     __device__ u32 value(u64) const { return 0; }
     __device__ void triangle(u32, u64, u64, NeighbourTable table, u32 place) {
@@ -19,7 +19,10 @@ struct CountEach {
         of_u += counted;
     }
     __device__ void end_part(u32 u) {
-        if (lane() == 0 && of_u > 0) atomicAdd(triangles.at + u, of_u);
+        if (lane() == 0 && of_u > 0) {
+            atomicAdd(triangles.at + u, of_u);
+            total += of_u;
+        }
         of_u = 0;
     }
     __device__ void end_place(NeighbourTable table, u32 place) const {
@@ -27,13 +30,15 @@ struct CountEach {
     }
 };
 
-// Add the triangles of each vertex and mirror.
+// Add the triangles of each vertex and mirror. Return the number of triangles.
 __global__ void PARALLEL(1024) count_triangles(
     Array<const u64> row_offsets, Array<const u32> row_targets, u32 first_row, Array<const u64> other_offsets,
-    Array<const u32> other_targets, Array<u64> triangles, Shared shared
+    Array<const u32> other_targets, Array<u64> triangles, Results<u64> results, Shared shared
 ) {
-    CountEach work{triangles, 0, 0};
+    CountEach work{triangles, 0, 0, 0};
     over_triangles({row_offsets, row_targets, first_row, other_offsets, other_targets}, shared, work);
+    __syncthreads();
+    results.sum(work.total);
 }
 
 // The number of a place is what is counted there, and in its highest bit whether `u` and `w` are mutual neighbours.
@@ -80,4 +85,41 @@ __global__ void PARALLEL(1024) count_directed(
 ) {
     CountDirected work{mutual, other_mutual, opposite, triangles, 0, 0};
     over_triangles({row_offsets, row_targets, first_row, other_offsets, other_targets}, shared, work);
+}
+
+// Add the mutual neighbours of each vertex and mirror.
+__global__ void PARALLEL(256) count_mutual(
+    Array<const u64> row_offsets, Array<const u32> row_targets, Array<const u8> mutual, Array<u32> counts
+) {
+    for (u64 v = warp_of_grid(); v + 1 < row_offsets.length; v += warps_of_grid()) {
+        u32 own = 0;
+        for (u64 e = row_offsets[v] + lane(); e < row_offsets[v + 1]; e += WARP) {
+            if (!mutual[e]) continue;
+            own++;
+            atomicAdd(counts.at + row_targets[e], 1);
+        }
+        own = across(own, Sum());
+        if (lane() == 0 && own > 0) atomicAdd(counts.at + v, own);
+    }
+}
+
+// Write the clustering coefficient of each owned vertex. Return the sums of it and of its denominator.
+//
+// The denominator is the pairs of neighbours or, if `directed`, of links to them. A mutual neighbour has two links. The
+// numerator is `factor` times the triangles.
+__global__ void PARALLEL(256) coefficients(
+    Array<const u32> links, Array<const u32> mutual, Array<const u64> triangles, u32 factor, u32 directed,
+    Array<double> coefficient, Results<double, u64> results
+) {
+    double total = 0;
+    i64 all_pairs = 0;
+    for (u64 v = thread_of_grid(); v < coefficient.length; v += threads_of_grid()) {
+        i64 l = links[v], m = mutual[v];
+        i64 pairs = directed ? l * (l - 1) - 2 * m : (l - m) * (l - m - 1);
+        double value = pairs > 0 ? (double)factor * (double)triangles[v] / (double)pairs : 0;
+        coefficient[v] = value;
+        total += value;
+        all_pairs += pairs;
+    }
+    results.sum(total, (u64)all_pairs);
 }

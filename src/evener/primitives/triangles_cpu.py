@@ -4,8 +4,8 @@ Each worker takes chunks of vertices. The row of a vertex `u` is entered in a ta
 targets `v` are looked up. A common neighbour `w` completes a triangle. The vertices are in ascending order of
 degree: `u`, `v`, `w`.
 
-Arrays are those of `neighbour_rows_cpu`. The vertices from `first_row` on have the rows of `other_offsets`,
-so a kernel finds the triangles whose vertex `u` is owned, and whose vertex `v` has one of these rows.
+Arrays are those of `neighbour_rows_cpu`. The vertices from `first_row` on have the rows of `other_offsets`. A
+kernel finds the triangles whose vertex `u` is owned, and whose vertex `v` has one of these rows.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add
+from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, inlined, parallel, uncached_parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.primitives.common_neighbours_cpu import common_neighbours, enter_row, leave_row, new_table
 from evener.primitives.neighbour_rows_cpu import longest_row
 
-__all__ = ["count_directed", "count_triangles", "visit_triangles"]
+__all__ = ["coefficients", "count_directed", "count_mutual", "count_triangles", "visit_triangles"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -53,6 +54,7 @@ def _triangles_of(row_offsets, row_targets, u, first, other_offsets, other_targe
             total += count
     leave_row(row_targets, begin, end, table)
     _add_times(row_targets, u, begin, end, times, total, triangles)
+    return total
 
 
 @inline_step
@@ -62,34 +64,31 @@ def _count_by_worker(
     owned = np.uint64(len(row_offsets) - 1)
     table = new_table(longest)
     times = np.empty(longest, np.uint64)
+    total = _ZERO
     first = take_chunk(counter, _CHUNK)
     while first < owned:
         for u in range(first, min(first + _CHUNK, owned)):
             if row_offsets[u + _ONE] - row_offsets[u] > _ONE:
-                _triangles_of(
-                    row_offsets,
-                    row_targets,
-                    u,
-                    first_row,
-                    other_offsets,
-                    other_targets,
-                    table,
-                    times,
+                total += _triangles_of(
+                    row_offsets, row_targets, u, first_row, other_offsets, other_targets, table, times,
                     triangles,
-                )
+                )  # fmt: skip
         first = take_chunk(counter, _CHUNK)
+    return total
 
 
 @parallel
 def count_triangles(row_offsets, row_targets, first_row, other_offsets, other_targets, triangles):
-    """Add the triangles of each vertex and mirror."""
+    """Add the triangles of each vertex and mirror. Return the number of triangles."""
     longest = max(longest_row(row_offsets), longest_row(other_offsets))
     counter = new_counter()
+    total = _ZERO
     for _ in prange(WORKERS):
-        _count_by_worker(
+        total += _count_by_worker(
             row_offsets, row_targets, np.uint64(first_row), other_offsets, other_targets, longest, triangles,
             counter,
         )  # fmt: skip
+    return total
 
 
 # ---- edges in one or both directions -----------------------------------------------------------------------
@@ -168,6 +167,50 @@ def count_directed(
             row_offsets, row_targets, mutual, np.uint64(first_row), other_offsets, other_targets,
             other_mutual, opposite, longest, triangles, counter,
         )  # fmt: skip
+
+
+@inline_step
+def _count_mutual(row_offsets, row_targets, mutual, counts, first, last):
+    for v in range(first, last):
+        for e in range(row_offsets[v], row_offsets[v + _ONE]):
+            if mutual[e] > 0:
+                fetch_add(counts, v, np.uint32(1))
+                fetch_add(counts, row_targets[e], np.uint32(1))
+
+
+@parallel
+def count_mutual(row_offsets, row_targets, mutual, counts):
+    """Add the mutual neighbours of each vertex and mirror."""
+    owned = np.uint64(len(row_offsets) - 1)
+    for r in prange(chunk_count(owned, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _count_mutual(row_offsets, row_targets, mutual, counts, first, min(first + _CHUNK, owned))
+
+
+@vertex_step
+def _pairs_of(links, mutual, directed):
+    """Return the pairs of neighbours, or if `directed` the pairs of links that do not form a mutual edge."""
+    if directed:
+        return links * (links - 1) - 2 * mutual
+    return (links - mutual) * (links - mutual - 1)
+
+
+@parallel
+def coefficients(links, mutual, triangles, factor, directed, coefficient):
+    """Write the clustering coefficient of each owned vertex. Return the sums of it and of its denominator.
+
+    The denominator is the pairs of neighbours or, if `directed`, of links to them. A mutual neighbour has two
+    links. The numerator is `factor` times the triangles.
+    """
+    total = 0.0
+    all_pairs = 0
+    for v in prange(len(coefficient)):
+        pairs = _pairs_of(np.int64(links[v]), np.int64(mutual[v]), directed)
+        value = factor * triangles[v] / pairs if pairs > 0 else 0.0
+        coefficient[v] = value
+        total += value
+        all_pairs += pairs
+    return total, all_pairs
 
 
 # ---- functions of triangles ----------------------------------------------------------------------------

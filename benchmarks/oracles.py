@@ -420,7 +420,7 @@ def _clustering(edges, parameters, arrays, _):
         pairs = degree * (degree - 1) - 2 * both
     else:
         count, pairs = (near * (near @ arcs)).sum(1), degree * (degree - 1)
-    return _close(arrays["coefficient"], count / np.where(pairs > 0, pairs, 1), 1e-5)
+    return _close(arrays["clustering"], count / np.where(pairs > 0, pairs, 1), 1e-5)
 
 
 def _transitivity(edges, _, arrays, __):

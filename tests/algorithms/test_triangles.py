@@ -41,7 +41,7 @@ class TestClustering(AlgorithmContract):
     name = "clustering"
 
     def expected(self, graph, arguments):
-        return {"coefficient": by_number(nx.clustering(simple(graph)), graph)}
+        return {"clustering": by_number(nx.clustering(simple(graph)), graph)}
 
 
 class TestClusteringOfGraphalytics(AlgorithmContract):
@@ -59,7 +59,7 @@ class TestClusteringOfGraphalytics(AlgorithmContract):
         )
         count = {v: sum(len(near[v] & set(made[u])) for u in near[v]) for v in made}
         pairs = {v: len(near[v]) * (len(near[v]) - 1) for v in made}
-        return {"coefficient": by_number({v: count[v] / pairs[v] if pairs[v] else 0.0 for v in made}, graph)}
+        return {"clustering": by_number({v: count[v] / pairs[v] if pairs[v] else 0.0 for v in made}, graph)}
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -113,6 +113,6 @@ def test_reference_answers_of_graphalytics(name, on):
     if not folder.exists():
         pytest.skip("expected the folder graphalytics-example in ../shared/data, found none")
     graph = ev.read(folder / f"{name}.properties")
-    found = ev.clustering(graph, semantics="graphalytics", on=["cpu:1"] * on)["coefficient"]
+    found = ev.clustering(graph, semantics="graphalytics", on=["cpu:1"] * on)["clustering"]
     wanted = {int(v): float(value) for v, value in np.loadtxt(folder / f"{name}-LCC", dtype=str)}
     assert dict(zip(graph.ids.tolist(), found.tolist(), strict=True)) == pytest.approx(wanted)

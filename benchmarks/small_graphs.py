@@ -132,6 +132,9 @@ def draw_arguments(rng, algorithm, small):
         return found
     if algorithm == "cdlp":
         return {"max_iter": int(rng.integers(0, 12))}
+    if algorithm in ("adamic_adar", "common_neighbors", "jaccard", "overlap", "resource_allocation"):
+        pairs = [(one(), one()) for _ in range(rng.integers(1, 9))]
+        return {"pairs": pairs} if rng.random() < 0.5 else {"k": int(rng.integers(1, 20))}
     if algorithm == "clustering":
         return {"semantics": ["networkx", "graphalytics"][rng.integers(2)]}
     if algorithm == "k_core":

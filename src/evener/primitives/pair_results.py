@@ -15,7 +15,7 @@ from evener.primitives.best_pairs import best_pairs
 from evener.primitives.pair_scores import Measure, score_pairs
 from evener.spec.algorithm import AlgorithmSpec, Column, Option, StateBytes, Traffic
 from evener.spec.run import begin
-from evener.spec.verification import column, fail, first_true, vertex_numbers
+from evener.spec.verification import column, count_parameter, fail, first_true, vertex_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -89,7 +89,7 @@ def run_on_pairs(
     if not spec.columns[-1].real:
         scores = scores.astype(np.int64)
     arrays = {"first": own[:, 0].copy(), "second": own[:, 1].copy(), spec.name: scores}
-    return run.finish(engine, arrays, parameters={"k": int(k)} if pairs is None else {"pairs": len(numbers)})
+    return run.finish(engine, arrays, parameters={"k": int(k)} if pairs is None else {})
 
 
 def _numbers_of(graph: Graph, pairs: Any) -> NDArray[np.int64]:
@@ -124,6 +124,7 @@ def check_pairs(answer: Answer, measure: Measure) -> None:
         fail(answer, "each pair has two vertices and a score", f"found arrays of the shapes {shapes}")
     if any((own >= answer.graph.n).any() for own in ends):
         fail(answer, "a pair has two vertices of the graph", "found a pair with less than two")
+    _check_arguments(answer, np.column_stack(ends))
     expected = np.empty(len(given))
     near, weights = _neighbours(answer.graph, measure)
     degree = np.diff(near.indptr)
@@ -137,6 +138,15 @@ def check_pairs(answer: Answer, measure: Measure) -> None:
         pair = " and ".join(str(answer.graph.ids[own[row]]) for own in ends)
         detail = f"{pair} have {given[row]}, expected {expected[row]}"
         fail(answer, "the score is that of the common neighbours", detail)
+
+
+def _check_arguments(answer: Answer, pairs: NDArray[np.uint32]) -> None:
+    """Raise an error unless an answer has the given pairs, or at most the requested number of pairs."""
+    if (wanted := answer.parameters.get("pairs")) is not None:
+        if not np.array_equal(_numbers_of(answer.graph, wanted), pairs):
+            fail(answer, "the pairs are those of pairs=", "found other pairs, or in another order")
+    elif "k" in answer.parameters and len(pairs) > (k := count_parameter(answer, "k")):
+        fail(answer, "there are at most k pairs", f"expected {k} or fewer, found {len(pairs)}")
 
 
 def scope(answer: Answer) -> str:

@@ -23,7 +23,7 @@ from evener.primitives.neighbour_rows import NeighbourRows
 from evener.primitives.partition_messages import exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -83,14 +83,39 @@ def score_pairs(engine: Engine, pairs: NDArray[np.int64], measure: Measure) -> N
     weights = weights_of(engine, rows, measure)
     engine.superstep("score", active=engine.scalar(len(pairs)))
     if engine.single:
-        _, local = engine.partitioned.places_of(pairs.ravel())
-        first, second = local[::2].copy(), local[1::2].copy()
-        ends = engine.upload([first]), engine.upload([second])
-        scores = engine.local_array(len(pairs), "float64")
-        own = rows.offsets, rows.targets
-        engine.compute(kernels.score_pairs, *own, ends[0], *own, ends[1], weights, measure.code, scores)
-        return engine.download(scores)[0]
+        return _score_alone(engine, rows, weights, pairs, measure)
     return _score_at_owners(engine, rows, weights, pairs, measure)
+
+
+def _score_alone(
+    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, pairs: NDArray[np.int64], measure: Measure
+) -> NDArray[np.float64]:
+    """Return the scores of pairs on the only element. A CPU gets pairs with the same longer row together."""
+    _, local = engine.partitioned.places_of(pairs.ravel())
+    first, second = local[::2].copy(), local[1::2].copy()
+    order = None
+    if engine.only_cpus:
+        lengths = engine.download(rows.lengths())[0]
+        first, second = _by_length(first, second, lengths[first] < lengths[second])
+        order = np.argsort(first)
+        first, second = first[order], second[order]
+    scores = engine.local_array(len(pairs), "float64")
+    own = rows.offsets, rows.targets
+    ends = engine.upload([first]), engine.upload([second])
+    engine.compute(kernels.score_pairs, *own, ends[0], *own, ends[1], weights, measure.code, scores)
+    (found,) = engine.download(scores)
+    if order is None:
+        return found
+    placed = np.empty_like(found)
+    placed[order] = found
+    return placed
+
+
+def _by_length(
+    first: NDArray[np.uint32], second: NDArray[np.uint32], swapped: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the ends of pairs, of which some are swapped."""
+    return np.where(swapped, second, first), np.where(swapped, first, second)
 
 
 def _score_at_owners(
@@ -99,26 +124,28 @@ def _score_at_owners(
     """Return the scores of this rank's block of pairs, which its first partition sends to owners."""
     world = engine.partitioned.world
     begin, end = block_bounds(len(pairs), world.size)[world.rank : world.rank + 2]
-    longer, shorter, lengths = _by_length(engine, rows, pairs[begin:end].astype(np.uint32))
+    own = pairs[begin:end].astype(np.uint32)
+    nothing = [own[:0].ravel()] * (len(engine.elements) - 1)
+    lengths = rows.lengths_of([own.ravel(), *nothing])[0].reshape(own.shape)
+    longer, shorter = _by_length(own[:, 0], own[:, 1], lengths[:, 0] < lengths[:, 1])
+    sizes_of_shorter = np.minimum(lengths[:, 0], lengths[:, 1])
     owner, local = engine.partitioned.places_of(longer)
     order = np.argsort(owner, kind="stable")
     cuts = np.cumsum(np.bincount(owner, minlength=len(engine.partitioned.ranks)))[:-1]
 
     def send(values: NDArray[Any]) -> list[list[NDArray[Any]]]:
-        nothing = [values[:0]] * len(engine.partitioned.ranks)
-        others = [nothing] * (len(engine.elements) - 1)
+        others = [[values[:0]] * len(engine.partitioned.ranks)] * (len(engine.elements) - 1)
         return exchange(engine, [np.split(values[order], cuts), *others])
 
-    received = [send(values) for values in (local, shorter, lengths)]
-    first, second, sizes = ([np.concatenate(own) for own in column] for column in received)
-    scores = [np.empty(len(own)) for own in first]
-    for batch in _batches(engine, rows, sizes):
-        own_first = [own[part] for own, part in zip(first, batch, strict=True)]
-        own_second = [own[part] for own, part in zip(second, batch, strict=True)]
-        for own, part, found in zip(
-            scores, batch, _score_batch(engine, rows, weights, own_first, own_second, measure), strict=True
-        ):
-            own[part] = found
+    received = [send(values) for values in (local, shorter, sizes_of_shorter)]
+    first, second, sizes = ([np.concatenate(parts) for parts in column] for column in received)
+    together = [np.argsort(parts) for parts in first]  # pairs with the same longer row
+    scores = [np.empty(len(parts)) for parts in first]
+    for batch in _batches(engine, rows, _take(sizes, together)):
+        places = [places[part] for places, part in zip(together, batch, strict=True)]
+        found = _score_batch(engine, rows, weights, _take(first, places), _take(second, places), measure)
+        for parts, place, values in zip(scores, places, found, strict=True):
+            parts[place] = values
     answers = exchange(engine, [
         np.split(own, np.cumsum([len(one) for one in asked])[:-1])
         for own, asked in zip(scores, received[0], strict=True)
@@ -128,16 +155,9 @@ def _score_at_owners(
     return placed
 
 
-def _by_length(
-    engine: Engine, rows: NeighbourRows, pairs: NDArray[np.uint32]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the end of each pair with the longer row, the other end, and the length of the shorter row."""
-    others = [np.empty(0, np.uint32)] * (len(engine.elements) - 1)
-    lengths = rows.lengths_of([pairs.ravel(), *others])[0].reshape(pairs.shape)
-    swapped = lengths[:, 0] < lengths[:, 1]
-    longer = np.where(swapped, pairs[:, 1], pairs[:, 0])
-    shorter = np.where(swapped, pairs[:, 0], pairs[:, 1])
-    return longer, shorter, lengths.min(axis=1, initial=np.iinfo(np.uint32).max)
+def _take(columns: Sequence[NDArray[Any]], places: Sequence[NDArray[np.int64]]) -> list[NDArray[Any]]:
+    """Return the values at places, for each partition of this rank."""
+    return [values[own] for values, own in zip(columns, places, strict=True)]
 
 
 def _batches(engine: Engine, rows: NeighbourRows, sizes: list[NDArray[np.uint32]]) -> Iterator[list[slice]]:

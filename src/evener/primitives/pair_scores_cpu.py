@@ -1,7 +1,8 @@
 """Scores of pairs of vertices, from the common neighbours of their rows.
 
-Arrays are those of `neighbour_rows_cpu`. Rows ascend. The targets of the shorter row are searched in the
-longer row, with steps of doubling length from the last place.
+Arrays are those of `neighbour_rows_cpu`. Rows ascend. Consecutive pairs with the same longer row share a
+table of it. For a single short row, its targets are searched in the longer row, with steps of doubling
+length.
 
 - `weights` (L + M,) float64: the weight of a common neighbour; empty if each has weight 1.
 - `measure`: 0 for the sum of the weights, 1 for Jaccard's coefficient, 2 for the overlap coefficient.
@@ -14,6 +15,8 @@ from numba import prange
 
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+from evener.primitives.common_neighbours_cpu import common_neighbours, enter_row, leave_row, new_table
+from evener.primitives.neighbour_rows_cpu import longest_row
 
 __all__ = ["score_pairs", "weigh_neighbours"]
 
@@ -21,6 +24,8 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 # Pairs in a chunk.
 _CHUNK = np.uint64(1 << 8)
+# Targets that a table is filled with in the time of a search in a row.
+_SEARCH = np.uint64(8)
 
 
 @inline_step
@@ -71,21 +76,57 @@ def score_of(common, length, other, measure):
 
 
 @inline_step
+def _score_group(
+    row_offsets, row_targets, first, other_offsets, other_targets, second, weights, measure, scores, begin,
+    end, table,
+):  # fmt: skip
+    """Write the scores of consecutive pairs with the same first vertex, by a table if they are enough."""
+    u = np.uint64(first[begin])
+    from_u, to_u = row_offsets[u], row_offsets[u + _ONE]
+    total = _ZERO
+    for i in range(begin, end):
+        v = np.uint64(second[i])
+        total += other_offsets[v + _ONE] - other_offsets[v]
+    entered = total * _SEARCH > to_u - from_u
+    mask = enter_row(row_targets, from_u, to_u, table) if entered else _ZERO
+    for i in range(begin, end):
+        v = np.uint64(second[i])
+        from_v, to_v = other_offsets[v], other_offsets[v + _ONE]
+        if to_u - from_u < to_v - from_v:
+            common = _common(row_targets, from_u, to_u, other_targets, from_v, to_v, weights)
+        elif entered:
+            count = common_neighbours(other_targets, from_v, to_v, mask, table)
+            common = np.float64(count)
+            if len(weights) > 0:
+                common = 0.0
+                for k in range(count):
+                    common += weights[row_targets[from_u + table.found[k]]]
+        else:
+            common = _common(other_targets, from_v, to_v, row_targets, from_u, to_u, weights)
+        scores[i] = score_of(common, np.float64(to_u - from_u), np.float64(to_v - from_v), measure)
+    if entered:
+        leave_row(row_targets, from_u, to_u, table)
+
+
+@inline_step
 def _score_by_worker(
-    row_offsets, row_targets, first, other_offsets, other_targets, second, weights, measure, scores, counter
-):
+    row_offsets, row_targets, first, other_offsets, other_targets, second, weights, measure, scores, longest,
+    counter,
+):  # fmt: skip
     count = np.uint64(len(first))
+    table = new_table(longest)
     begin = take_chunk(counter, _CHUNK)
     while begin < count:
-        for i in range(begin, min(begin + _CHUNK, count)):
-            u, v = np.uint64(first[i]), np.uint64(second[i])
-            from_u, to_u = row_offsets[u], row_offsets[u + _ONE]
-            from_v, to_v = other_offsets[v], other_offsets[v + _ONE]
-            if to_u - from_u < to_v - from_v:
-                common = _common(row_targets, from_u, to_u, other_targets, from_v, to_v, weights)
-            else:
-                common = _common(other_targets, from_v, to_v, row_targets, from_u, to_u, weights)
-            scores[i] = score_of(common, np.float64(to_u - from_u), np.float64(to_v - from_v), measure)
+        last = min(begin + _CHUNK, count)
+        while begin < last:
+            end = begin + _ONE
+            while end < last and first[end] == first[begin]:
+                end += _ONE
+            _score_group(
+                row_offsets, row_targets, first, other_offsets, other_targets, second, weights, measure,
+                scores, begin, end, table,
+            )  # fmt: skip
+            begin = end
         begin = take_chunk(counter, _CHUNK)
 
 
@@ -93,10 +134,14 @@ def _score_by_worker(
 def score_pairs(
     row_offsets, row_targets, first, other_offsets, other_targets, second, weights, measure, scores
 ):
-    """Write the score of each pair of an owned vertex and of a vertex with one of the other rows."""
+    """Write the score of each pair of an owned vertex and of a vertex with one of the other rows.
+
+    Pairs with the same first vertex should follow each other, and their first row should be the longer.
+    """
+    longest = max(longest_row(row_offsets), longest_row(other_offsets))
     counter = new_counter()
     for _ in prange(WORKERS):
         _score_by_worker(
             row_offsets, row_targets, first, other_offsets, other_targets, second, weights, measure, scores,
-            counter,
+            longest, counter,
         )  # fmt: skip

@@ -17,7 +17,7 @@ TIERS = [
     {"testing"},
     {"cli"},
     {"algorithms"},
-    {"programs"},
+    {"programs", "primitives"},
     {"spec"},
     {"results"},
     {"planning"},

@@ -8,7 +8,7 @@ from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
 from support.twins import bfs_levels, column_blocks, pagerank, partition, pull
 
-SHARED = ["bits", "exchange", "frontier", "message"]
+SHARED = ["bits", "exchange", "frontier", "message", "scan"]
 OF_ALGORITHMS = [
     "evener.spec:goal",
     "evener.algorithms.betweenness:kernels",
@@ -21,6 +21,8 @@ OF_ALGORITHMS = [
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
+    "evener.primitives:neighbour_rows",
+    "evener.primitives:triangles",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
 # For exchange verbs that none of the five algorithms uses. The transport contract tests them.

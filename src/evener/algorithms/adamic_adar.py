@@ -69,8 +69,8 @@ def adamic_adar(
     --------
     >>> import evener as ev
     >>> g = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 2, 3, 4, 4], directed=False)
-    >>> ev.adamic_adar(g, pairs=[(1, 2), (1, 4)])["adamic_adar"].round(2).tolist()
-    [1.82, 0.0]
+    >>> ev.adamic_adar(g, pairs=[(1, 2), (1, 3)])["adamic_adar"].round(2).tolist()
+    [2.35, 0.91]
     """
     return run_on_pairs(SPEC, _MEASURE, graph, pairs, k, options)
 

@@ -69,8 +69,8 @@ def common_neighbors(
     --------
     >>> import evener as ev
     >>> g = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 2, 3, 4, 4], directed=False)
-    >>> ev.common_neighbors(g, pairs=[(1, 2), (1, 4)])["common_neighbors"].tolist()
-    [2, 0]
+    >>> ev.common_neighbors(g, pairs=[(1, 2), (1, 3)])["common_neighbors"].tolist()
+    [2, 1]
     """
     return run_on_pairs(SPEC, _MEASURE, graph, pairs, k, options)
 

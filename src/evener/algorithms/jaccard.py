@@ -69,8 +69,8 @@ def jaccard(
     --------
     >>> import evener as ev
     >>> g = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 2, 3, 4, 4], directed=False)
-    >>> ev.jaccard(g, pairs=[(1, 2), (1, 4)])["jaccard"].round(2).tolist()
-    [0.5, 0.0]
+    >>> ev.jaccard(g, pairs=[(1, 2), (1, 3)])["jaccard"].round(2).tolist()
+    [1.0, 0.5]
     """
     return run_on_pairs(SPEC, _MEASURE, graph, pairs, k, options)
 

@@ -69,8 +69,8 @@ def overlap(
     --------
     >>> import evener as ev
     >>> g = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 2, 3, 4, 4], directed=False)
-    >>> ev.overlap(g, pairs=[(1, 2), (1, 4)])["overlap"].round(2).tolist()
-    [1.0, 0.0]
+    >>> ev.overlap(g, pairs=[(1, 2), (1, 3)])["overlap"].round(2).tolist()
+    [1.0, 1.0]
     """
     return run_on_pairs(SPEC, _MEASURE, graph, pairs, k, options)
 

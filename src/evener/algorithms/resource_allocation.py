@@ -69,8 +69,8 @@ def resource_allocation(
     --------
     >>> import evener as ev
     >>> g = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 2, 3, 4, 4], directed=False)
-    >>> ev.resource_allocation(g, pairs=[(1, 2), (1, 4)])["resource_allocation"].round(2).tolist()
-    [0.67, 0.0]
+    >>> ev.resource_allocation(g, pairs=[(1, 2), (1, 3)])["resource_allocation"].round(2).tolist()
+    [0.83, 0.33]
     """
     return run_on_pairs(SPEC, _MEASURE, graph, pairs, k, options)
 

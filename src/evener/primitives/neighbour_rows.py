@@ -68,7 +68,7 @@ class NeighbourRows:
     engine : Engine
     oriented : bool
         Whether a row has only the neighbours with a higher degree, or with an equal degree and a smaller
-        number. Repeated edges and self-loops count in these degrees.
+        number. See `degree`.
     mutual : bool, default False
         Whether to mark the targets that have edges in both directions.
 
@@ -76,16 +76,18 @@ class NeighbourRows:
     ----------
     offsets, targets, mutual : PartitionedArray
         uint64 of shape (L + 1,), uint32 and uint8, for L owned vertices. `mutual` is empty unless requested.
+    degree : PartitionedArray
+        The stored edges of each vertex and mirror in all directions, uint32.
     """
 
     def __init__(self, engine: Engine, *, oriented: bool, mutual: bool = False) -> None:
         self._engine, self._has_mutual = engine, mutual
         both = engine.partitioned.graph.directed
         edges = self._edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
-        degree = engine.array("uint32")
-        engine.compute(kernels.row_lengths, edges[0], edges[2], both, degree)
-        engine.pull(degree)
-        self._order = (degree, engine.vertices)
+        self.degree = engine.array("uint32")
+        engine.compute(kernels.row_lengths, edges[0], edges[2], both, self.degree)
+        engine.pull(self.degree)
+        self._order = (self.degree, engine.vertices)
         order = (oriented, *self._order)
         lengths = engine.owned_array("uint32")
         engine.compute(kernels.count_neighbours, *edges, *order, lengths)

@@ -41,11 +41,10 @@ class Measure(NamedTuple):
     Attributes
     ----------
     kind : {"sum", "jaccard", "overlap"}
-        The sum of the weights of the common neighbours, or their number over the neighbours of either end, or
-        over those of the end with fewer neighbours.
+        "sum" adds the weights of common neighbours. "jaccard" is their number over the neighbours of either
+        end. "overlap" is their number over the neighbours of the end with fewer.
     weight : {"one", "inverse", "logarithm"}
-        The weight of a common neighbour: 1, or one over its number of neighbours, or over the logarithm of
-        it.
+        The weight of a common neighbour: 1, one over its number of neighbours, or one over the logarithm.
     """
 
     kind: Literal["sum", "jaccard", "overlap"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import is_integral
 from evener.partition.block_exchange import block_bounds
 from evener.primitives.best_pairs import best_pairs
+from evener.primitives.neighbour_rows import cut
 from evener.primitives.pair_scores import Measure, score_pairs
 from evener.spec.algorithm import AlgorithmSpec, Column, Option, StateBytes, Traffic
 from evener.spec.run import begin
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_pairs", "pair_spec", "run_on_pairs"]
 
-# Pairs whose rows a verifier compares at once.
-_PIECE = 1 << 14
+# Neighbours that a verifier compares at once.
+_PIECE = 1 << 22
 
 
 def pair_spec(name: str, summary: str, *, real: bool = True, synonyms: tuple[str, ...] = ()) -> AlgorithmSpec:
@@ -128,10 +130,11 @@ def check_pairs(answer: Answer, measure: Measure) -> None:
     expected = np.empty(len(given))
     near, weights = _neighbours(answer.graph, measure)
     degree = np.diff(near.indptr)
-    for at in range(0, len(given), _PIECE):
-        first, second = (own[at : at + _PIECE] for own in ends)
+    bounds = cut(degree[ends[0]] + degree[ends[1]], 0, _PIECE)
+    for low, high in pairwise(bounds):
+        first, second = (own[low:high] for own in ends)
         common = near[first].multiply(near[second]) @ weights
-        expected[at : at + _PIECE] = _score(common, degree[first], degree[second], measure)
+        expected[low:high] = _score(common, degree[first], degree[second], measure)
     wrong = ~(np.abs(given - expected) <= 1e-6 * expected)
     if wrong.any():
         row = first_true(wrong)
@@ -151,7 +154,7 @@ def _check_arguments(answer: Answer, pairs: NDArray[np.uint32]) -> None:
 
 def scope(answer: Answer) -> str:
     """Return the end of a sentence about the scope of the verification."""
-    return "for the pairs of the result" if "k" in answer.parameters else ""
+    return ", without the scores of other pairs" if "k" in answer.parameters else ""
 
 
 def _neighbours(graph: Graph, measure: Measure) -> tuple[Any, NDArray[np.float64]]:

@@ -90,8 +90,8 @@ def _score_alone(
     engine: Engine, rows: NeighbourRows, weights: PartitionedArray, pairs: NDArray[np.int64], measure: Measure
 ) -> NDArray[np.float64]:
     """Return the scores of pairs on the only element. A CPU gets pairs with the same longer row together."""
-    _, local = engine.partitioned.places_of(pairs.ravel())
-    first, second = local[::2].copy(), local[1::2].copy()
+    _, local = engine.partitioned.places_of(pairs.T.ravel())
+    first, second = np.split(local, 2)
     order = None
     if engine.only_cpus:
         lengths = engine.download(rows.lengths())[0]

@@ -163,4 +163,8 @@ def test_a_wrong_number_of_pairs_is_refused(k):
 
 def test_no_pairs():
     assert len(ev.jaccard(ev.read("grid:3x3"), pairs=[])["jaccard"]) == 0
-    assert len(ev.jaccard(ev.Graph.from_edges([], [], n=3))["jaccard"]) == 0
+    for n, elements in product((0, 3), (1, 2)):
+        for pairs in (None, []):
+            result = ev.jaccard(ev.Graph.from_edges([], [], n=n), pairs=pairs, on=["cpu:1"] * elements)
+            assert len(result["jaccard"]) == 0
+            ev.verify(result)

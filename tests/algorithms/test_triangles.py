@@ -91,6 +91,16 @@ def test_a_wrong_transitivity_is_noticed():
             ev.verify(claim)
 
 
+@pytest.mark.parametrize("elements", [1, 2])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("name", ["triangles", "clustering", "transitivity"])
+def test_the_empty_graph(name, directed, elements):
+    empty = ev.Graph.from_edges([], [], n=0, directed=directed)
+    result = getattr(ev, name)(empty, on=["cpu:1"] * elements)
+    assert [len(result[one]) for one in result] == ([1, 1, 1] if name == "transitivity" else [0])
+    ev.verify(result)
+
+
 def test_another_semantics_is_refused():
     with pytest.raises(ev.ArgumentError, match='semantics=: expected "networkx" or "graphalytics", found'):
         ev.clustering(ev.read("grid:2x2"), semantics="ldbc")

@@ -78,20 +78,21 @@ def run_on_pairs(
     if pairs is None:
         run.place(replace(spec, kinds=("cpu",)))
         engine = run.engine()
-        numbers, scores = best_pairs(engine, int(k), measure)
+        ends, scores = best_pairs(engine, int(k), measure)
     else:
-        numbers = _numbers_of(run.graph, pairs)
+        # A copy with the ends of all pairs in a row each. The caller may change `pairs`.
+        ends = np.array(_numbers_of(run.graph, pairs).T, order="C")
         engine = run.engine()
-        scores = score_pairs(engine, numbers, measure)
+        scores = score_pairs(engine, ends, measure)
     world = engine.partitioned.world
-    block = slice(*block_bounds(len(numbers), world.size)[world.rank : world.rank + 2])
+    block = slice(*block_bounds(len(ends[0]), world.size)[world.rank : world.rank + 2])
     if pairs is None:
         scores = scores[block]
-    own = numbers[block]
     if not spec.columns[-1].real:
         scores = scores.astype(np.int64)
-    arrays = {"first": own[:, 0].copy(), "second": own[:, 1].copy(), spec.name: scores}
-    return run.finish(engine, arrays, parameters={"k": int(k)} if pairs is None else {})
+    parameters = {"k": int(k)} if pairs is None else {}
+    arrays = {"first": ends[0, block], "second": ends[1, block], spec.name: scores}
+    return run.finish(engine, arrays, parameters=parameters)
 
 
 def _numbers_of(graph: Graph, pairs: Any) -> NDArray[np.int64]:

@@ -65,7 +65,7 @@ def weights_of(engine: Engine, rows: NeighbourRows, measure: Measure) -> Partiti
     return weights
 
 
-def score_pairs(engine: Engine, pairs: NDArray[np.int64], measure: Measure) -> NDArray[np.float64]:
+def score_pairs(engine: Engine, ends: NDArray[np.int64], measure: Measure) -> NDArray[np.float64]:
     """Return the scores of this rank's block of pairs.
 
     This is a collective operation; all ranks must call it.
@@ -73,24 +73,24 @@ def score_pairs(engine: Engine, pairs: NDArray[np.int64], measure: Measure) -> N
     Parameters
     ----------
     engine : Engine
-    pairs : ndarray of shape (pairs, 2)
-        Numbers of vertices in the graph, the same on all ranks.
+    ends : ndarray of shape (2, pairs)
+        The numbers of both vertices of each pair in the graph, the same on all ranks.
     measure : Measure
     """
     engine.superstep("rows", active=engine.owned)
     rows = NeighbourRows(engine, oriented=False)
     weights = weights_of(engine, rows, measure)
-    engine.superstep("score", active=engine.scalar(len(pairs)))
+    engine.superstep("score", active=engine.scalar(len(ends[0])))
     if engine.single:
-        return _score_alone(engine, rows, weights, pairs, measure)
-    return _score_at_owners(engine, rows, weights, pairs, measure)
+        return _score_alone(engine, rows, weights, ends, measure)
+    return _score_at_owners(engine, rows, weights, ends, measure)
 
 
 def _score_alone(
-    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, pairs: NDArray[np.int64], measure: Measure
+    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.int64], measure: Measure
 ) -> NDArray[np.float64]:
     """Return the scores of pairs on the only element. A CPU gets pairs with the same longer row together."""
-    _, local = engine.partitioned.places_of(pairs.T.ravel())
+    _, local = engine.partitioned.places_of(ends.ravel())
     first, second = np.split(local, 2)
     order = None
     if engine.only_cpus:
@@ -98,10 +98,10 @@ def _score_alone(
         first, second = _by_length(first, second, lengths[first] < lengths[second])
         order = np.argsort(first)
         first, second = first[order], second[order]
-    scores = engine.local_array(len(pairs), "float64")
+    scores = engine.local_array(len(first), "float64")
     own = rows.offsets, rows.targets
-    ends = engine.upload([first]), engine.upload([second])
-    engine.compute(kernels.score_pairs, *own, ends[0], *own, ends[1], weights, measure.code, scores)
+    places = engine.upload([first]), engine.upload([second])
+    engine.compute(kernels.score_pairs, *own, places[0], *own, places[1], weights, measure.code, scores)
     (found,) = engine.download(scores)
     if order is None:
         return found
@@ -118,16 +118,16 @@ def _by_length(
 
 
 def _score_at_owners(
-    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, pairs: NDArray[np.int64], measure: Measure
+    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.int64], measure: Measure
 ) -> NDArray[np.float64]:
     """Return the scores of this rank's block of pairs, which its first partition sends to owners."""
     world = engine.partitioned.world
-    begin, end = block_bounds(len(pairs), world.size)[world.rank : world.rank + 2]
-    own = pairs[begin:end].astype(np.uint32)
-    nothing = [own[:0].ravel()] * (len(engine.elements) - 1)
+    begin, end = block_bounds(len(ends[0]), world.size)[world.rank : world.rank + 2]
+    own = ends[:, begin:end].astype(np.uint32)
+    nothing = [own[0, :0]] * (len(engine.elements) - 1)
     lengths = rows.lengths_of([own.ravel(), *nothing])[0].reshape(own.shape)
-    longer, shorter = _by_length(own[:, 0], own[:, 1], lengths[:, 0] < lengths[:, 1])
-    sizes_of_shorter = np.minimum(lengths[:, 0], lengths[:, 1])
+    longer, shorter = _by_length(own[0], own[1], lengths[0] < lengths[1])
+    sizes_of_shorter = np.minimum(*lengths)
     owner, local = engine.partitioned.places_of(longer)
     order = np.argsort(owner, kind="stable")
     cuts = np.cumsum(np.bincount(owner, minlength=len(engine.partitioned.ranks)))[:-1]

@@ -1,9 +1,10 @@
 """Closeness of each vertex: the reciprocal of the average distance from the vertices that reach it.
 
-Idea: 64 searches run at once, and each level adds its distance to the vertices that it reaches. Sums are exact
-integers. Without all sources, the average over a sample estimates that over all vertices. Encoding: see
-`evener.primitives.bit_search`; `counts` and `sums` uint64, the searches that reached a vertex, and their
-distances.
+Idea: 64 searches run at once, and each level adds its distance to the vertices that it reaches. Sums are
+exact integers. Without all sources, the average over a sample estimates that over all vertices.
+
+Encoding: see `evener.primitives.bit_search`; `counts` and `sums` uint64, the searches that reached a vertex,
+and their distances.
 
 Wasserman, Faust: Social network analysis (1994); Eppstein, Wang: Fast approximation of centrality (2004).
 """
@@ -37,6 +38,8 @@ SPEC = AlgorithmSpec(
     summary="Closeness centrality, exact or from a sample of sources.",
     run="evener.algorithms.closeness:closeness",
     verify="evener.primitives.distance_verification:check_closeness",
+    verifies_parts=True,
+    verified_scope="evener.primitives.distance_verification:verified_scope",
     columns=(Column("closeness", real=True),),
     options=(
         *SAMPLE_OPTIONS,
@@ -122,8 +125,11 @@ def closeness(
 
     def values() -> NDArray[np.float64]:
         reached, total = (pg.gather(one).astype(np.float64) for one in (counts, sums))
-        close = np.divide(reached, total, out=np.zeros(len(total)), where=total > 0)
-        return close * reached / sample.others(pg) if wf_improved else close
+        close = np.zeros(len(total))
+        np.divide(reached, total, out=close, where=total > 0)
+        if wf_improved:
+            close *= reached / sample.others(pg)
+        return close
 
     parameters: dict[str, Any] = {**arguments, "wf_improved": wf_improved}
     return run.finish(

@@ -35,6 +35,8 @@ SPEC = AlgorithmSpec(
     summary="Harmonic centrality, exact or from a sample of sources.",
     run="evener.algorithms.harmonic:harmonic",
     verify="evener.primitives.distance_verification:check_harmonic",
+    verifies_parts=True,
+    verified_scope="evener.primitives.distance_verification:verified_scope",
     columns=(Column("harmonic", real=True),),
     options=SAMPLE_OPTIONS,
     directions="both",

@@ -1,8 +1,8 @@
 """Searches from up to 64 sources at once, with one bit for each.
 
-Idea: a word of a vertex has the bits of the searches that have seen it. In each level, a vertex takes the bits
-of its in-neighbours, which are those of the last level. A row is read once for all searches, and left early
-when no search is missing. While few vertices are new, only their out-neighbours look at their in-neighbours.
+Idea: a word of a vertex has the bits of the searches that have seen it. In each level, a vertex takes the
+bits that its in-neighbours got in the last level. A row is read once for all searches, and left early when no
+search is missing. While few vertices are new, only their out-neighbours look at their in-neighbours.
 
 Encoding: uint64 words for each vertex and mirror. `frontier` has the searches that reached a vertex in the
 last level, and `changed` flags the vertices whose word is not 0; `seen` has all searches that reached it.
@@ -79,9 +79,8 @@ class BitSearch:
         changed, next_changed, candidates = self._flags
         every = np.uint64(2 ** len(sources) - 1)
         numbers = engine.upload_to_all(np.sort(sources).astype(np.uint32))
-        flags = (changed, next_changed, candidates)
         engine.compute(
-            kernels.begin_searches, engine.vertices, numbers, frontier, arriving, self._seen, *flags
+            kernels.begin_searches, engine.vertices, numbers, frontier, arriving, self._seen, *self._flags
         )
         in_offsets, in_targets, _ = engine.in_
         offsets, targets, _ = engine.out

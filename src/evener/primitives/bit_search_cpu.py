@@ -137,18 +137,9 @@ def _take_word(
 
 @inline_step
 def _take_by_worker(
-    everyone,
-    every,
-    out_offsets,
-    offsets,
-    targets,
-    candidates,
-    frontier,
-    seen,
-    arriving,
-    next_changed,
+    everyone, every, out_offsets, offsets, targets, candidates, frontier, seen, arriving, next_changed,
     counter,
-):
+):  # fmt: skip
     owned = np.uint64(len(seen))
     words = (owned + _64 - _ONE) >> _SIX
     active, edges = _ZERO, _ZERO

@@ -78,7 +78,8 @@ class Sample:
         own = self.sources[(self.sources >= block.start) & (self.sources < block.stop)] - block.start
         others = np.full(len(block), float(len(self.sources)))
         others[own] -= 1
-        return np.maximum(others, 1)
+        others[others < 1] = 1
+        return others
 
     def outcome(self) -> dict[str, Any]:
         """Return the error of an average distance, as a share of the largest distance; empty if exact."""

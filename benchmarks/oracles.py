@@ -413,6 +413,34 @@ def _triangles(edges, _, arrays, __):
     return None if arrays["triangles"].tolist() == expected.tolist() else "the triangles differ"
 
 
+def _distances_from_sample(edges, parameters):
+    """Return the distances from the sources, inf between a vertex and itself, and the other sources."""
+    n, k = edges.n, parameters.get("k")
+    sources = np.arange(n)
+    if k is not None:
+        sources = np.random.default_rng(parameters["seed"]).choice(n, k, replace=False)
+    graph = nx.from_numpy_array(edges.matrix(), create_using=nx.DiGraph)
+    away = np.full((len(sources), n), np.inf)
+    for row, source in zip(away, sources.tolist(), strict=True):
+        for v, distance in nx.single_source_shortest_path_length(graph, source).items():
+            row[v] = distance or np.inf
+    return away, np.maximum(len(sources) - np.isin(np.arange(n), sources), 1)
+
+
+def _closeness(edges, parameters, arrays, _):
+    away, others = _distances_from_sample(edges, parameters)
+    reached, total = np.isfinite(away).sum(0), np.where(np.isfinite(away), away, 0).sum(0)
+    expected = np.where(total > 0, reached / np.maximum(total, 1), 0)
+    return _close(
+        arrays["closeness"], expected * (reached / others if parameters["wf_improved"] else 1), 1e-9
+    )
+
+
+def _harmonic(edges, parameters, arrays, _):
+    away, others = _distances_from_sample(edges, parameters)
+    return _close(arrays["harmonic"], (1 / away).sum(0) * max(edges.n - 1, 1) / others, 1e-9)
+
+
 def _clustering(edges, parameters, arrays, _):
     arcs, near = _near(edges)
     degree, both = near.sum(1), (arcs * arcs.T).sum(1)
@@ -468,8 +496,10 @@ _JUDGES = {
     "betweenness": _betweenness,
     "bfs": _bfs,
     "cdlp": _cdlp,
+    "closeness": _closeness,
     "clustering": _clustering,
     "eigenvector": _eigenvector_centrality,
+    "harmonic": _harmonic,
     "hits": _hits,
     "k_core": _k_core,
     "katz": _katz_centrality,

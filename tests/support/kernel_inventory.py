@@ -21,6 +21,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
+    "evener.primitives:bit_search",
     "evener.primitives:neighbour_rows",
     "evener.primitives:pair_scores",
     "evener.primitives:triangles",

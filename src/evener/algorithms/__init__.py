@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from evener.algorithms.betweenness.betweenness import betweenness as betweenness
     from evener.algorithms.bfs.bfs import bfs as bfs
     from evener.algorithms.cdlp import cdlp as cdlp
+    from evener.algorithms.closeness import closeness as closeness
     from evener.algorithms.clustering import clustering as clustering
     from evener.algorithms.common_neighbors import common_neighbors as common_neighbors
     from evener.algorithms.eigenvector import eigenvector as eigenvector
+    from evener.algorithms.harmonic import harmonic as harmonic
     from evener.algorithms.hits import hits as hits
     from evener.algorithms.jaccard import jaccard as jaccard
     from evener.algorithms.k_core import k_core as k_core

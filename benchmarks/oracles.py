@@ -87,6 +87,8 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
         The number of iterations, and whether the run converged.
     """
     rows = 1 if algorithm == "transitivity" else edges.n
+    if algorithm in _PAIR_SCORES:
+        rows = len(arrays["first"])
     for name, values in arrays.items():
         if values.shape != (rows,):
             return f"{name} has the shape {values.shape}"
@@ -448,7 +450,33 @@ def _clustering(edges, parameters, arrays, _):
         pairs = degree * (degree - 1) - 2 * both
     else:
         count, pairs = (near * (near @ arcs)).sum(1), degree * (degree - 1)
-    return _close(arrays["coefficient"], count / np.where(pairs > 0, pairs, 1), 1e-5)
+    return _close(arrays["clustering"], count / np.where(pairs > 0, pairs, 1), 1e-5)
+
+
+def _score(name, near, u, v):
+    """Return the score of a pair, from the matrix of neighbours."""
+    degree, common = near.sum(1), near[u] * near[v]
+    if name in ("jaccard", "overlap"):
+        total = degree[u] + degree[v] - common.sum() if name == "jaccard" else min(degree[u], degree[v])
+        return common.sum() / total if total else 0.0
+    weights = {
+        "common_neighbors": lambda d: 1.0,  # noqa: ARG005 - as the others
+        "adamic_adar": lambda d: 1 / np.log(d) if d > 1 else 0.0,
+        "resource_allocation": lambda d: 1 / d if d else 0.0,
+    }
+    return sum(weights[name](degree[w]) for w in np.flatnonzero(common))
+
+
+def _pair_scores(name):
+    def judge_pairs(edges, _, arrays, __):
+        _, near = _near(edges)
+        ends = [arrays[end].tolist() for end in ("first", "second")]
+        if not all(0 <= v < edges.n for own in ends for v in own):
+            return "a pair has less than two vertices"
+        expected = np.array([_score(name, near, u, v) for u, v in zip(*ends, strict=True)])
+        return _close(arrays[name], expected, 1e-5)
+
+    return judge_pairs
 
 
 def _transitivity(edges, _, arrays, __):
@@ -461,7 +489,10 @@ def _transitivity(edges, _, arrays, __):
     )
 
 
+_PAIR_SCORES = ("adamic_adar", "common_neighbors", "jaccard", "overlap", "resource_allocation")
+
 _JUDGES = {
+    **{name: _pair_scores(name) for name in _PAIR_SCORES},
     "betweenness": _betweenness,
     "bfs": _bfs,
     "cdlp": _cdlp,

@@ -23,6 +23,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.wcc:kernels",
     "evener.primitives:bit_search",
     "evener.primitives:neighbour_rows",
+    "evener.primitives:pair_scores",
     "evener.primitives:triangles",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]

@@ -17,5 +17,6 @@ if TYPE_CHECKING:
     from evener.algorithms.katz import katz as katz
     from evener.algorithms.maximal_independent_set import maximal_independent_set as maximal_independent_set
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
+    from evener.algorithms.spanning_forest.spanning_forest import spanning_forest as spanning_forest
     from evener.algorithms.sssp.sssp import sssp as sssp
     from evener.algorithms.wcc.wcc import wcc as wcc

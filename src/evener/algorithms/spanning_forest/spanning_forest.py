@@ -46,7 +46,7 @@ _HALF = np.uint64(32)
 
 
 class Forest(NamedTuple):
-    """Edges: the bits of weights of `kernels_cpu.weight_bits`, and the smaller and the larger vertex number."""
+    """Edges: bits of weights as in `kernels_cpu.weight_bits`, and the smaller and the larger vertex number."""
 
     weights: NDArray[np.uint64]
     ends: NDArray[np.uint64]

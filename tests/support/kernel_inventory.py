@@ -17,6 +17,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.bfs:levels",
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",
+    "evener.algorithms.spanning_forest:kernels",
     "evener.algorithms.sssp:kernels",
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
@@ -49,7 +50,10 @@ OF_TABLES = {
 # Called by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 # Called where the CPU is the only element.
-OF_CPUS = {"evener.algorithms.sssp:single_block.dijkstra"}
+OF_CPUS = {
+    "evener.algorithms.spanning_forest:kernels.join_in_order",
+    "evener.algorithms.sssp:single_block.dijkstra",
+}
 # Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and partition building.
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",

@@ -21,7 +21,6 @@ SPEC = AlgorithmSpec(
     state=StateBytes(8 + 32 + 20, 8 + 32),
     host_state=StateBytes(8 + 32 + 20, 8 + 32),
     traffic=Traffic(pushed=0.0, pulled=0.0),
-    kinds=("cpu",),
     synonyms=(
         "minimum_spanning_tree",
         "minimum_spanning_edges",

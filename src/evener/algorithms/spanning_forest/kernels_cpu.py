@@ -32,6 +32,7 @@ __all__ = [
     "join_in_order",
     "join_mirrors",
     "list_edges",
+    "total_weight",
 ]
 
 _ONE = np.uint64(1)
@@ -316,6 +317,26 @@ def list_edges(parent, tree_weight, tree_ends, length, weights, ends):
         first = np.uint64(r) * _LONG_CHUNK
         last = min(first + _LONG_CHUNK, size)
         _list_chunk(parent, tree_weight, tree_ends, length, weights, ends, first, last)
+
+
+@inline_step
+def _total_chunk(weights, first, last):
+    total = 0.0
+    for i in range(first, last):
+        bits = weights[i]
+        total += np.uint64(bits ^ (_SIGN if bits >> _TOP else _NONE)).view(np.float64)
+    return total
+
+
+@parallel
+def total_weight(weights):
+    """Return the sum of weights, given their bits."""
+    size = np.uint64(len(weights))
+    total = 0.0
+    for r in prange(chunk_count(size, _LONG_CHUNK)):
+        first = np.uint64(r) * _LONG_CHUNK
+        total += _total_chunk(weights, first, min(first + _LONG_CHUNK, size))
+    return total
 
 
 # ---- edges of several forests ------------------------------------------------------------------------

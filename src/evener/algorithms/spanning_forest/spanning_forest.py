@@ -13,11 +13,12 @@ Fallin, Gonzalez, Seo, Burtscher: A High-Performance MST Implementation for GPUs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from evener.algorithms.spanning_forest import SPEC, kernels_cpu
+from evener.elements.cuda.element import CudaElement
 from evener.engine.array import PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
@@ -28,8 +29,11 @@ from evener.spec.run import begin
 from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.engine.engine import Engine
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -46,15 +50,20 @@ _HALF = np.uint64(32)
 
 
 class Forest(NamedTuple):
-    """Edges: bits of weights as in `kernels_cpu.weight_bits`, and the smaller and the larger vertex number."""
+    """Edges: bits of weights as in `kernels_cpu.weight_bits`, and the smaller and the larger vertex."""
 
-    weights: NDArray[np.uint64]
-    ends: NDArray[np.uint64]
+    weights: Any
+    ends: Any
 
-    @staticmethod
-    def values(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Return weights, given their bits."""
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The weights of edges in host memory."""
+        bits: NDArray[np.uint64] = self.weights
         return np.where(bits >= _SIGN, bits ^ _SIGN, ~bits).view(np.float64)
+
+    def download(self, element: Element) -> Forest:
+        """Return the edges in host memory."""
+        return Forest(element.download(self.weights), element.download(self.ends))
 
 
 @driver(SPEC)
@@ -95,11 +104,18 @@ def spanning_forest(
     used = weights_used(run.graph, weights, "the spanning forest")
     engine = run.engine()
     world, n = engine.partitioned.world, run.graph.n
-    forest = _merged(world, n, _forests(engine, used))
-    edges = world.allreduce(len(forest.ends), "sum")
-    heaviest_last = forest.values(np.sort(forest.weights)) if used else np.ones(edges)
-    weight = world.allreduce(float(heaviest_last.sum()), "max")  # of the rank with the forest
-    rows = _Rows(world, n, forest)
+    forests = _forests(engine, used)
+    if engine.single:
+        [forest] = forests
+        edges = len(forest.ends)
+        weight = _total_on_element(engine, forest) if used else float(edges)
+        rows = _Rows(world, n, lambda: _ascending(engine.elements[0], forest))
+    else:
+        of_elements = zip(engine.elements, forests, strict=True)
+        forest = _merged(world, n, [one.download(element) for element, one in of_elements])
+        edges = world.allreduce(len(forest.ends), "sum")
+        weight = world.allreduce(float(forest.values.sum()), "max")  # of the rank with the forest
+        rows = _Rows(world, n, lambda: _ascending(engine.elements[0], forest))
     return run.finish(
         engine,
         {"u": rows.smaller, "v": rows.larger, "weight": rows.weight},
@@ -168,13 +184,33 @@ def _component_of_hub(engine: Engine, component: PartitionedArray) -> Partitione
 def _listed(
     engine: Engine, parent: PartitionedArray, tree: tuple[PartitionedArray, PartitionedArray]
 ) -> list[Forest]:
-    """Return the edges of the forest of each partition, in host memory."""
+    """Return the edges of the forest of each partition."""
     length = engine.counter()
     listed = engine.array("uint64"), engine.array("uint64")
     engine.compute(kernels.list_edges, parent, *tree, length, *listed)
     counts = [int(own[0]) for own in engine.download(length)]
-    parts = [engine.download(own.first(counts)) for own in listed]
-    return [Forest(*own) for own in zip(*parts, strict=True)]
+    return [Forest(*own) for own in zip(*(array.first(counts) for array in listed), strict=True)]
+
+
+def _total_on_element(engine: Engine, forest: Forest) -> float:
+    """Return the sum of the weights, added in ascending order."""
+    element, weights = engine.elements[0], forest.weights
+    if isinstance(element, CudaElement):
+        weights = element.run(weights.copy)
+        element.sort(weights)
+    else:
+        weights = np.sort(weights)
+    return float(engine.compute(kernels.total_weight, PartitionedArray([weights])))
+
+
+def _ascending(element: Element, forest: Forest) -> Forest:
+    """Return the edges in host memory, in ascending order of their ends."""
+    if isinstance(element, CudaElement) and not isinstance(forest.ends, np.ndarray):
+        order = element.argsort(forest.ends)
+        sorted_ = (element.run(array.__getitem__, order) for array in forest)
+        return Forest(*sorted_).download(element)
+    order = np.argsort(forest.ends)
+    return Forest(forest.weights[order], forest.ends[order])
 
 
 def _merged(world: World, n: int, forests: list[Forest]) -> Forest:
@@ -212,15 +248,14 @@ def _joined(n: int, forests: list[Forest]) -> Forest:
 class _Rows:
     """The rows of this rank: edges in ascending order, whose smaller end is in this rank's block."""
 
-    def __init__(self, world: World, n: int, forest: Forest) -> None:
-        self._world, self._bounds, self._forest = world, block_bounds(n, world.size), forest
+    def __init__(self, world: World, n: int, ascending: Callable[[], Forest]) -> None:
+        self._world, self._bounds, self._ascending = world, block_bounds(n, world.size), ascending
         self._rows: Forest | None = None
 
     def _own(self) -> Forest:
         """Return the rows, which the first call sorts and sends: a collective operation."""
         if self._rows is None:
-            order = np.argsort(self._forest.ends)
-            weights, ends = self._forest.weights[order], self._forest.ends[order]
+            weights, ends = self._ascending()
             if self._world.size > 1:
                 cuts = np.searchsorted(ends >> _HALF, self._bounds[1:-1])
                 sent = [self._world.alltoall(np.split(values, cuts)) for values in (weights, ends)]
@@ -229,10 +264,10 @@ class _Rows:
         return self._rows
 
     def smaller(self) -> NDArray[np.int64]:
-        return (self._own().ends >> _HALF).astype(np.int64)
+        return np.asarray(self._own().ends >> _HALF, np.int64)
 
     def larger(self) -> NDArray[np.int64]:
-        return (self._own().ends & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        return np.asarray(self._own().ends & np.uint64(0xFFFFFFFF), np.int64)
 
     def weight(self) -> NDArray[np.float64]:
-        return Forest.values(self._own().weights)
+        return self._own().values

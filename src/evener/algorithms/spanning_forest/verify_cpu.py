@@ -22,7 +22,7 @@ _HALF = np.uint64(32)
 
 @serial
 def join_rows(u, v, size, parent, row):
-    """Join the trees of the ends of each row. Return the first row that closes a cycle, or how many there are."""
+    """Join the trees of the ends of each row. Return the first row that closes a cycle, or how many rows."""
     for i in range(len(u)):
         a, b = np.uint64(u[i]), np.uint64(v[i])
         while parent[a] != a:

@@ -22,6 +22,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
+    "evener.primitives:contract",
     "evener.primitives:neighbour_rows",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
@@ -51,6 +52,7 @@ OF_TABLES = {
 OF_KERNELS = {"bits.clear_range"}
 # Called where the CPU is the only element.
 OF_CPUS = {
+    "evener.primitives:contract.add_repeated",
     "evener.algorithms.spanning_forest:kernels.join_in_order",
     "evener.algorithms.sssp:single_block.dijkstra",
 }

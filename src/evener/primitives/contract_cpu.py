@@ -77,32 +77,39 @@ def _count_slice(vertex, first, last, counts):
         counts[vertex[v]] += 1
 
 
+@inline_step
+def _of_slice(counts, part, parts):
+    size = np.uint64(len(counts)) // np.uint64(parts)
+    return counts[np.uint64(part) * size : (np.uint64(part) + _ONE) * size]
+
+
 @parallel
-def count_members(vertex, owned, counts):
-    """Count the members of each new vertex among each slice of owned vertices, in ``counts[slice, c]``."""
-    parts = len(counts)
+def count_members(vertex, owned, parts, counts):
+    """Count the members of each new vertex among each slice of owned vertices, in counts of each slice."""
     for p in prange(parts):
-        _count_slice(vertex, slice_bound(owned, p, parts), slice_bound(owned, p + 1, parts), counts[p])
+        first, last = slice_bound(owned, p, parts), slice_bound(owned, p + 1, parts)
+        _count_slice(vertex, first, last, _of_slice(counts, p, parts))
 
 
 @inline_step
-def _total_chunk(counts, lengths, first, last):
+def _total_chunk(parts, counts, lengths, first, last):
+    size = np.uint64(len(lengths))
     for c in range(first, last):
         total = np.uint32(0)
-        for p in range(len(counts)):
-            count = counts[p, c]
-            counts[p, c] = total
+        for p in range(np.uint64(parts)):
+            count = counts[p * size + c]
+            counts[p * size + c] = total
             total += count
         lengths[c] = total
 
 
 @parallel
-def total_members(counts, lengths):
+def total_members(parts, counts, lengths):
     """Write the number of members, and replace counts by those of earlier slices."""
     size = np.uint64(len(lengths))
     for r in prange(chunk_count(size, CHUNK)):
         first = np.uint64(r) * CHUNK
-        _total_chunk(counts, lengths, first, min(first + CHUNK, size))
+        _total_chunk(parts, counts, lengths, first, min(first + CHUNK, size))
 
 
 @inline_step
@@ -114,12 +121,12 @@ def _place_slice(vertex, first, last, bounds, counts, members):
 
 
 @parallel
-def place_members(vertex, bounds, counts, members):
+def place_members(vertex, parts, bounds, counts, members):
     """Write the members of each new vertex, given the counts of `total_members`."""
-    parts, owned = len(counts), len(members)
+    owned = len(members)
     for p in prange(parts):
         first, last = slice_bound(owned, p, parts), slice_bound(owned, p + 1, parts)
-        _place_slice(vertex, first, last, bounds, counts[p], members)
+        _place_slice(vertex, first, last, bounds, _of_slice(counts, p, parts), members)
 
 
 @inline_step
@@ -133,8 +140,8 @@ def _count_chunk(offsets, bounds, members, lengths, first, last):
 
 
 @parallel
-def count_edges(offsets, bounds, members, lengths):
-    """Write the number of edges of the members of each new vertex."""
+def count_edges(offsets, vertex, bounds, members, lengths):  # noqa: ARG001 - GPUs read `vertex`
+    """Write the places that each row needs: the number of edges of the members."""
     size = np.uint64(len(lengths))
     for r in prange(chunk_count(size, _CHUNK)):
         first = np.uint64(r) * _CHUNK
@@ -188,7 +195,6 @@ def _merge(
         table[:capacity] = _EMPTY
     count = _ZERO
     inside = 0.0
-    has_inside = False
     for i in range(bounds[c], bounds[c + _ONE]):
         u = np.uint64(members[i])
         for e in range(offsets[u], offsets[u + _ONE]):
@@ -198,7 +204,6 @@ def _merge(
             if weights is not None:
                 weight = np.float64(weights[e])
             if target == c:
-                has_inside = True
                 # An undirected edge is stored twice, and a self-loop once.
                 inside += weight if undirected and u != v else weight + weight
                 continue
@@ -212,7 +217,7 @@ def _merge(
                 count += _ONE
             else:
                 row_weights[begin + place] += weight
-    if has_inside:
+    if inside != 0.0:
         row_targets[begin + count] = c
         row_weights[begin + count] = 0.5 * inside
         count += _ONE

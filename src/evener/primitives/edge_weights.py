@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.engine.engine import Engine
 
-__all__ = ["edge_weights", "unit_weights"]
+__all__ = ["edge_weights", "unit_weights", "unsigned_weights"]
 
 
 def edge_weights(engine: Engine, weights: PartitionedArray, *, used: bool) -> PartitionedArray:
@@ -22,8 +22,12 @@ def edge_weights(engine: Engine, weights: PartitionedArray, *, used: bool) -> Pa
     """
     if not used:
         return PartitionedArray([unit_weights(element) for element in engine.elements])
-    signed = weights.dtype.kind == "i"
-    return PartitionedArray([own.view(f"u{own.itemsize}") for own in weights]) if signed else weights
+    return PartitionedArray([unsigned_weights(own) for own in weights])
+
+
+def unsigned_weights(weights: Any) -> Any:
+    """Return the weights of a partition, with unsigned integers in place of signed integers."""
+    return weights.view(f"u{weights.itemsize}") if weights.dtype.kind == "i" else weights
 
 
 def unit_weights(element: Element) -> Any:

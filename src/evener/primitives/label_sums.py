@@ -1,0 +1,214 @@
+"""Sums of weights by label: the weight of a vertex's edges to each label, and the label with the best score.
+
+Idea: a vertex adds the weights of its edges by the labels of its neighbours, in a small table. The score of a
+label is this sum, less a penalty for the total strength of the label. Vertices move in sub-rounds: a vertex
+is in one of several buckets, by a hash of its number. All vertices of a bucket choose by the labels at the
+start of the sub-round, and then move together. Only vertices with a neighbour that has moved choose again.
+
+Guarantee: weights that are no integers are rounded to multiples of a power of two, so that all sums are
+exact. Sums, choices and labels therefore do not depend on the split of the graph, on threads or on the order
+of edges.
+
+Encoding: `label` uint32, a vertex number of the graph; `total` float64 of shape (n,) on each element.
+
+Raghavan, Albert, Kumara: Near linear time algorithm to detect community structures (2007); Sahu: GVE-Louvain
+(2023).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evener.engine.array import PartitionedArray
+from evener.kernels.kernel import KernelFile
+from evener.primitives.edge_weights import edge_weights
+
+if TYPE_CHECKING:
+    from evener.engine.engine import Engine
+
+__all__ = ["LabelSums"]
+
+kernels = KernelFile(__package__, "label_sums")
+sums = KernelFile(__package__, "label_totals")
+
+# The unit of `total_spread`.
+_WHOLE = 2.0**62
+
+
+class LabelSums:
+    """Labels of vertices, and the strengths and totals that scores need.
+
+    The constructor and the methods are collective operations; all ranks must call them. A directed graph
+    must be placed with the edges of both directions.
+
+    Parameters
+    ----------
+    engine : Engine
+    weighted : bool
+        Whether edges have weights: integers, or multiples of a power of two as `exact_weights` returns them.
+        Otherwise each edge weighs 1.
+    resolution : float
+        The factor of the penalty of a label. If 0, totals are not kept, and scores are sums of weights.
+
+    Attributes
+    ----------
+    label : PartitionedArray
+        The label of each owned vertex and mirror, uint32.
+    strength, total : tuple of PartitionedArray
+        The strength of each owned vertex and the total of each label, float64, of out-edges and in-edges.
+        Equal arrays for an undirected graph, in which a self-loop counts twice.
+    whole : float
+        The sum of all strengths.
+    """
+
+    def __init__(self, engine: Engine, *, weighted: bool, resolution: float) -> None:
+        graph = engine.partitioned.graph
+        self._engine, self._resolution, self._both = engine, resolution, graph.directed
+        near = edge_weights(engine, engine.out_weights, used=weighted)
+        far = edge_weights(engine, engine.in_weights, used=weighted)
+        self._out = (*engine.out[:2], near)
+        self._in = (*engine.in_[:2], far) if self._both else self._out
+        self.label = engine.array("uint32")
+        twice = not self._both
+        out_strength = engine.owned_array("float64")
+        self.whole = float(engine.compute(sums.sum_weights, *self._out, twice, out_strength))
+        in_strength = out_strength
+        if self._both:
+            in_strength = engine.owned_array("float64")
+            engine.compute(sums.sum_weights, *self._in, twice, in_strength)
+        self.strength = out_strength, in_strength
+        totals = [engine.local_array(graph.n if resolution else 0, "float64") for _ in range(1 + self._both)]
+        self.total = totals[0], totals[-1]
+        self._active, self._moved = engine.bitmaps(2)
+        self._chosen = engine.owned_array("uint32")
+        self._lists: tuple[PartitionedArray, PartitionedArray] | None = None
+
+    def begin(self, label: PartitionedArray | None = None) -> None:
+        """Give the vertices their own numbers as labels, or other labels, and make all of them active.
+
+        `label` has a vertex number for each owned vertex and mirror.
+        """
+        engine = self._engine
+        if label is None:
+            engine.compute(sums.begin_labels, engine.vertices, self.label)
+        else:
+            self.label = engine.copy(label)
+        engine.compute(kernels.wake_all, engine.owned, self._active)
+        if self._resolution:
+            self._sum_totals()
+
+    def move(
+        self,
+        *,
+        bucket: int,
+        buckets: int,
+        salt: int,
+        within: PartitionedArray | None = None,
+        single_only: bool = False,
+    ) -> int:
+        """Move the active vertices of a bucket to their best labels. Return how many have moved.
+
+        Parameters
+        ----------
+        bucket, buckets : int
+            Which of how many buckets; a power of two.
+        salt : int
+            Another salt puts vertices in other buckets.
+        within : PartitionedArray, optional
+            A vertex takes only labels of neighbours with the same value, uint32. It has a value for each
+            owned vertex and mirror.
+        single_only : bool, default False
+            Whether only vertices that are alone with their label move.
+        """
+        engine, both = self._engine, self._both
+        rate = self._resolution / self.whole if self.whole else 0.0
+        values = self.label, self._within(within), *self.strength, *self.total
+        own = engine.compute(
+            kernels.choose_labels, *self._out, *self._in, both, engine.vertices, engine.owned, *values, rate,
+            single_only, salt, buckets, bucket, self._active, self._moved, self._chosen, reduce=list,
+        )  # fmt: skip
+        if not (count := sum(map(int, own))):
+            return 0
+        if self._resolution and not engine.single:
+            self._exchange_totals([int(own[partition.index]) for partition in engine.partitions])
+        adds = bool(self._resolution) and engine.single
+        moves = engine.owned, self._moved, self._chosen
+        engine.compute(kernels.apply_moves, *moves, *self.strength, both, adds, self.label, *self.total)
+        engine.pull(self.label, changed=self._moved)
+        engine.compute(
+            kernels.wake_neighbours, *self._out[:2], *self._in[:2], both, engine.owned, self._moved,
+            self.label, self._active,
+        )  # fmt: skip
+        engine.push(self._active, "or")
+        return count
+
+    def modularity(self) -> float:
+        """Return the modularity of the labels; 0 for a graph without edges."""
+        if not self.whole:
+            return 0.0
+        inside = self._engine.compute(sums.inside_weight, *self._out, not self._both, self.label)
+        # Each element has all totals.
+        spread = self._engine.compute(sums.total_spread, *self.total, 1.0 / self.whole, reduce=min)
+        return float(inside) / self.whole - self._resolution * int(spread) / _WHOLE
+
+    def smallest(self) -> PartitionedArray:
+        """Return the smallest vertex number with the label of each owned vertex."""
+        return smallest_vertices(self._engine, self.label)
+
+    def _within(self, within: PartitionedArray | None) -> PartitionedArray:
+        if within is not None:
+            return within
+        return PartitionedArray(
+            [None if e.kind == "cpu" else e.allocate(0, "uint32") for e in self._engine.elements]
+        )
+
+    def _sum_totals(self) -> None:
+        """Compute the totals of labels, from those of all elements."""
+        engine = self._engine
+        engine.compute(sums.clear_totals, self.total[0])
+        if self._both:
+            engine.compute(sums.clear_totals, self.total[1])
+        pairs = list(zip(self.strength, self.total, strict=True))[: 1 + self._both]
+        labels = self.label if engine.single else engine.gather_to_all(self.label, engine.owned.parts)
+        for strength, total in pairs:
+            of_all = strength if engine.single else engine.gather_to_all(strength, engine.owned.parts)
+            engine.compute(sums.add_totals, labels, of_all, total)
+
+    def _exchange_totals(self, counts: list[int]) -> None:
+        """Correct the totals by the moves of all elements."""
+        engine = self._engine
+        if self._lists is None:
+            self._lists = _pairs(engine, "uint32"), _pairs(engine, "float64")
+        length = engine.counter()
+        engine.compute(
+            kernels.list_moves, engine.owned, self._moved, self.label, self._chosen, *self.strength,
+            self._both, *self._lists, length,
+        )  # fmt: skip
+        of_all = [engine.gather_to_all(own, counts) for own in self._lists]
+        engine.compute(kernels.add_moves, *of_all, self._both, *self.total)
+
+
+def smallest_vertices(engine: Engine, label: PartitionedArray) -> PartitionedArray:
+    """Return the smallest vertex number with the label of each owned vertex.
+
+    `label` has a value below n for each owned vertex. This is a collective operation; all ranks must call it.
+    """
+    n = engine.partitioned.graph.n
+    own = [element.allocate(n, "uint32", 0xFFFFFFFF) for element in engine.elements]
+    smallest = PartitionedArray(own)
+    if engine.single:
+        engine.compute(sums.smallest_of_label, label, engine.vertices, engine.owned, smallest)
+    else:
+        counts = engine.owned.parts
+        labels, vertices = (engine.gather_to_all(one, counts) for one in (label, engine.vertices))
+        count = engine.scalar(n)
+        engine.compute(sums.smallest_of_label, labels, vertices, count, smallest)
+    found = engine.owned_array("uint32")
+    engine.compute(sums.take_smallest, label, smallest, found)
+    return found
+
+
+def _pairs(engine: Engine, dtype: Any) -> PartitionedArray:
+    """Return an undefined array of shape (owned, 2) for each partition."""
+    owned = zip(engine.elements, engine.owned, strict=True)
+    return PartitionedArray([e.allocate(2 * count, dtype).reshape(-1, 2) for e, count in owned])

@@ -1,0 +1,196 @@
+"""Communities by the Leiden method, on any number of partitions.
+
+Idea: vertices move to the community that raises modularity most, until few move. Then each community is
+refined: its vertices start alone, and a vertex that is alone joins a neighbour of its community. Such parts
+are connected, and become the vertices of a smaller graph. They begin in the communities found before, and the
+method starts again. It ends when each community is one vertex.
+
+A vertex joins no part whose number is a vertex that may move at the same time: see `choose_labels`. So parts
+stay connected without locks, and the answer does not depend on the split. If a community is not connected at
+the end, as without further gain, its connected parts become communities.
+
+Encoding: `label` uint32, a vertex number of the graph of a level.
+
+Traag, Waltman, van Eck: From Louvain to Leiden: guaranteeing well-connected communities (2019); Sahu:
+GVE-Leiden (2023).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from evener.algorithms.leiden import SPEC
+from evener.engine.engine import Engine
+from evener.errors import ArgumentError
+from evener.graph.checks import check_seed, is_number
+from evener.kernels.kernel import KernelFile
+from evener.primitives.contract import contract, number_labels
+from evener.primitives.label_sums import LabelSums, smallest_vertices
+from evener.spec.arguments import weights_used
+from evener.spec.run import begin
+from evener.spec.run_options import driver
+
+if TYPE_CHECKING:
+    from evener.engine.array import PartitionedArray
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.primitives.contract import Contraction
+    from evener.results.result import Result
+    from evener.spec.run_options import BasicOptions
+
+__all__ = ["leiden"]
+
+kernels = KernelFile(__package__)
+
+# Vertices that move at a time are one over this number of all vertices.
+_BUCKETS = 16
+# Rounds of a level, and the share of the vertices that must move for another round.
+_ROUNDS, _FEWEST = 20, 1e-3
+# Levels, and refinements of a level that changes nothing.
+_LEVELS, _TRIES = 64, 4
+
+
+@driver(SPEC)
+def leiden(
+    graph: Graph | PartitionedGraph | str,
+    *,
+    resolution: float = 1.0,
+    weights: bool | None = None,
+    seed: int = 1,
+    **options: Unpack[BasicOptions],
+) -> Result:
+    """Return connected communities of high modularity.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Self-loops and
+        repeated edges count as in NetworkX's modularity, also of a directed graph.
+    resolution : float, default 1
+        The factor of the penalty for large communities, above 0. A larger one gives smaller communities.
+    weights : bool, optional
+        Whether edges have weights. Default: if the graph has weights. Otherwise each edge weighs 1.
+    seed : int, default 1
+        Another seed lets vertices move in another order. The same seed gives the same answer on all elements.
+
+    Returns
+    -------
+    Result
+        ``community``: shape (n,), the id of the first vertex in the community. `outcome` has the number of
+        ``communities``, their ``modularity`` and the number of ``levels``.
+
+    Raises
+    ------
+    ArgumentError
+        If `resolution` is not a number above 0, or `seed` not an integer of at least 0.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 0, 1, 2, 3, 3, 4], [1, 2, 2, 3, 4, 5, 5], directed=False)
+    >>> ev.leiden(g)["community"].tolist()
+    [0, 0, 0, 3, 3, 3]
+    """
+    if not is_number(resolution) or not 0 < resolution < float("inf"):
+        msg = f"resolution=: expected a number above 0, found {resolution!r}"
+        raise ArgumentError(msg)
+    seed = check_seed(seed)
+    run = begin(SPEC, graph, options)
+    used = weights_used(run.graph, weights, "leiden")
+    engine = run.engine()
+    pg, search = run.place(), _Search(float(resolution), seed)
+    label, levels = search.communities(engine, weighted=used)
+    sums = LabelSums(engine, weighted=used, resolution=float(resolution))
+    sums.begin(_with_mirrors(engine, label))
+    modularity = sums.modularity()
+    communities = int(engine.compute(kernels.count_firsts, engine.vertices, label))
+    return run.finish(
+        engine,
+        {"community": lambda: pg.gather_numbers(label.parts)},
+        parameters={"resolution": float(resolution), "weights": used, "seed": seed},
+        outcome={"communities": communities, "modularity": modularity, "levels": levels},
+    )
+
+
+class _Search:
+    """The levels of a run."""
+
+    def __init__(self, resolution: float, seed: int) -> None:
+        self._resolution, self._seed, self._turn = resolution, seed, 0
+
+    def communities(self, engine: Engine, *, weighted: bool) -> tuple[PartitionedArray, int]:
+        """Return the smallest vertex in the community of each owned vertex, and the number of levels."""
+        chain: list[Contraction] = []
+        level, label = engine, None
+        while True:
+            engine.superstep("move", active=engine.owned)
+            n = level.partitioned.graph.n
+            sums = LabelSums(level, weighted=weighted or bool(chain), resolution=self._resolution)
+            sums.begin(label)
+            self._move(sums, n)
+            smallest = sums.smallest()
+            count = level.compute(kernels.count_firsts, level.vertices, smallest)
+            if count == n or len(chain) == _LEVELS:
+                break
+            engine.superstep("contract", active=engine.owned)
+            contraction = self._smaller(level, smallest, weighted=weighted or bool(chain))
+            if contraction is None:
+                break
+            chain.append(contraction)
+            begins = contraction.collapse(smallest)
+            level = Engine(contraction.partitioned, SPEC.name)
+            label, _ = number_labels(level, begins, n)
+        found = _connected(level, smallest)
+        for contraction in reversed(chain):
+            found = contraction.expand(found)
+        return smallest_vertices(engine, found), len(chain) + 1
+
+    def _salt(self) -> int:
+        """Return another salt for each round of the run."""
+        self._turn += 1
+        return (self._seed << 20) + self._turn
+
+    def _move(self, sums: LabelSums, n: int) -> None:
+        """Move vertices to other communities until few move."""
+        for _ in range(_ROUNDS):
+            salt = self._salt()
+            moves = [sums.move(bucket=b, buckets=_BUCKETS, salt=salt) for b in range(_BUCKETS)]
+            if sum(moves) <= _FEWEST * n:
+                return
+
+    def _smaller(self, level: Engine, community: PartitionedArray, *, weighted: bool) -> Contraction | None:
+        """Return the graph of the refined communities; None if nothing joins."""
+        within = _with_mirrors(level, community)
+        for _ in range(_TRIES):
+            refined = LabelSums(level, weighted=weighted, resolution=self._resolution)
+            refined.begin()
+            salt = self._salt()
+            moves = [
+                refined.move(bucket=b, buckets=_BUCKETS, salt=salt, within=within, single_only=True)
+                for b in range(_BUCKETS)
+            ]
+            if sum(moves):
+                return contract(level, refined.label)
+        return None
+
+
+def _with_mirrors(engine: Engine, values: PartitionedArray) -> PartitionedArray:
+    """Return values of owned vertices with those of mirrors."""
+    both = engine.array(values.dtype)
+    for element, part, own in zip(engine.elements, both, values, strict=True):
+        element.run(part.__setitem__, slice(len(own)), own)
+    engine.pull(both)
+    return both
+
+
+def _connected(engine: Engine, community: PartitionedArray) -> PartitionedArray:
+    """Return the smallest vertex that each vertex reaches inside its community."""
+    within, label = _with_mirrors(engine, community), engine.copy(engine.vertices)
+    both = engine.partitioned.graph.directed
+    while True:
+        changes = engine.compute(kernels.spread_smallest, *engine.out[:2], within, label)
+        if both:
+            changes += engine.compute(kernels.spread_smallest, *engine.in_[:2], within, label)
+        if not changes:
+            return label
+        engine.pull(label)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["Contraction", "contract", "number_labels"]
+__all__ = ["Contraction", "contract", "number_labels", "with_mirrors"]
 
 kernels = KernelFile(__package__, "contract")
 
@@ -45,7 +45,8 @@ class Contraction:
     Attributes
     ----------
     partitioned : PartitionedGraph
-        The new graph on the same elements. Its vertices have the numbers 0..K-1, by ascending label.
+        The new graph on the same elements. Its vertices have the numbers 0..K-1, by ascending label. The
+        targets of a row are distinct. If one element has the graph, they are in no order.
     vertex : PartitionedArray
         The number of the new vertex of each old owned vertex and mirror, uint32.
     """
@@ -157,6 +158,18 @@ def number_labels(engine: Engine, label: PartitionedArray, bound: int) -> tuple[
     engine.write(numbers, [np.searchsorted(distinct, part).astype(np.uint32) for part in parts])
     engine.pull(numbers)
     return numbers, len(distinct)
+
+
+def with_mirrors(engine: Engine, values: PartitionedArray) -> PartitionedArray:
+    """Return values of owned vertices with those of mirrors.
+
+    This is a collective operation; all ranks must call it. `values` may be longer than the owned vertices.
+    """
+    both = engine.array(values.dtype)
+    for element, part, own, count in zip(engine.elements, both, values, engine.owned, strict=True):
+        element.run(part.__setitem__, slice(count), own[:count])
+    engine.pull(both)
+    return both
 
 
 def _contract_single(engine: Engine, vertex: PartitionedArray, size: int) -> Contraction:

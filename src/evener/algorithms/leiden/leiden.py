@@ -24,7 +24,7 @@ from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_number
 from evener.kernels.kernel import KernelFile
-from evener.primitives.contract import contract, number_labels
+from evener.primitives.contract import contract, number_labels, with_mirrors
 from evener.primitives.label_sums import LabelSums, smallest_vertices
 from evener.spec.arguments import weights_used
 from evener.spec.run import begin
@@ -44,8 +44,11 @@ kernels = KernelFile(__package__)
 
 # Vertices that move at a time are one over this number of all vertices.
 _BUCKETS = 16
-# Rounds of a level, and the share of the vertices that must move for another round.
-_ROUNDS, _FEWEST = 20, 1e-3
+# Searches, each of which begins with the communities of the one before: the share of the vertices of a level
+# that must move for another round.
+_SEARCHES = (1e-2, 1e-4)
+# Most rounds of a level.
+_ROUNDS = 50
 # Levels, and refinements of a level that changes nothing.
 _LEVELS, _TRIES = 64, 4
 
@@ -99,9 +102,13 @@ def leiden(
     used = weights_used(run.graph, weights, "leiden")
     engine = run.engine()
     pg, search = run.place(), _Search(float(resolution), seed)
-    label, levels = search.communities(engine, weighted=used)
+    within: PartitionedArray | None = None
+    levels = 0
+    for fewest in _SEARCHES:
+        label, own_levels = search.communities(engine, within, fewest, weighted=used)
+        within, levels = with_mirrors(engine, label), levels + own_levels
     sums = LabelSums(engine, weighted=used, resolution=float(resolution))
-    sums.begin(_with_mirrors(engine, label))
+    sums.begin(within)
     modularity = sums.modularity()
     communities = int(engine.compute(kernels.count_firsts, engine.vertices, label))
     return run.finish(
@@ -118,16 +125,21 @@ class _Search:
     def __init__(self, resolution: float, seed: int) -> None:
         self._resolution, self._seed, self._turn = resolution, seed, 0
 
-    def communities(self, engine: Engine, *, weighted: bool) -> tuple[PartitionedArray, int]:
-        """Return the smallest vertex in the community of each owned vertex, and the number of levels."""
+    def communities(
+        self, engine: Engine, label: PartitionedArray | None, fewest: float, *, weighted: bool
+    ) -> tuple[PartitionedArray, int]:
+        """Return the smallest vertex in the community of each owned vertex, and the number of levels.
+
+        `label` is a vertex number for each vertex and mirror, equal in each community of an earlier search.
+        """
         chain: list[Contraction] = []
-        level, label = engine, None
+        level = engine
         while True:
             engine.superstep("move", active=engine.owned)
             n = level.partitioned.graph.n
             sums = LabelSums(level, weighted=weighted or bool(chain), resolution=self._resolution)
             sums.begin(label)
-            self._move(sums, n)
+            self._move(sums, fewest * n)
             smallest = sums.smallest()
             count = level.compute(kernels.count_firsts, level.vertices, smallest)
             if count == n or len(chain) == _LEVELS:
@@ -150,17 +162,17 @@ class _Search:
         self._turn += 1
         return (self._seed << 20) + self._turn
 
-    def _move(self, sums: LabelSums, n: int) -> None:
-        """Move vertices to other communities until few move."""
+    def _move(self, sums: LabelSums, fewest: float) -> None:
+        """Move vertices to other communities until at most `fewest` move in a round."""
         for _ in range(_ROUNDS):
             salt = self._salt()
             moves = [sums.move(bucket=b, buckets=_BUCKETS, salt=salt) for b in range(_BUCKETS)]
-            if sum(moves) <= _FEWEST * n:
+            if sum(moves) <= fewest:
                 return
 
     def _smaller(self, level: Engine, community: PartitionedArray, *, weighted: bool) -> Contraction | None:
         """Return the graph of the refined communities; None if nothing joins."""
-        within = _with_mirrors(level, community)
+        within = with_mirrors(level, community)
         for _ in range(_TRIES):
             refined = LabelSums(level, weighted=weighted, resolution=self._resolution)
             refined.begin()
@@ -174,18 +186,9 @@ class _Search:
         return None
 
 
-def _with_mirrors(engine: Engine, values: PartitionedArray) -> PartitionedArray:
-    """Return values of owned vertices with those of mirrors."""
-    both = engine.array(values.dtype)
-    for element, part, own in zip(engine.elements, both, values, strict=True):
-        element.run(part.__setitem__, slice(len(own)), own)
-    engine.pull(both)
-    return both
-
-
 def _connected(engine: Engine, community: PartitionedArray) -> PartitionedArray:
     """Return the smallest vertex that each vertex reaches inside its community."""
-    within, label = _with_mirrors(engine, community), engine.copy(engine.vertices)
+    within, label = with_mirrors(engine, community), engine.copy(engine.vertices)
     both = engine.partitioned.graph.directed
     while True:
         changes = engine.compute(kernels.spread_smallest, *engine.out[:2], within, label)

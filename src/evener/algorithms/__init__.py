@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from evener.algorithms.betweenness.betweenness import betweenness as betweenness
     from evener.algorithms.bfs.bfs import bfs as bfs
     from evener.algorithms.cdlp import cdlp as cdlp
+    from evener.algorithms.clustering import clustering as clustering
     from evener.algorithms.eigenvector import eigenvector as eigenvector
     from evener.algorithms.hits import hits as hits
     from evener.algorithms.k_core import k_core as k_core
@@ -20,4 +21,6 @@ if TYPE_CHECKING:
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
     from evener.algorithms.spanning_forest.spanning_forest import spanning_forest as spanning_forest
     from evener.algorithms.sssp.sssp import sssp as sssp
+    from evener.algorithms.transitivity import transitivity as transitivity
+    from evener.algorithms.triangles import triangles as triangles
     from evener.algorithms.wcc.wcc import wcc as wcc

@@ -26,7 +26,7 @@ from evener.primitives.edge_weights import edge_weights
 if TYPE_CHECKING:
     from evener.engine.engine import Engine
 
-__all__ = ["LabelSums"]
+__all__ = ["LabelSums", "count_labels", "own_labels", "smallest_vertices"]
 
 kernels = KernelFile(__package__, "label_sums")
 sums = KernelFile(__package__, "label_totals")
@@ -48,7 +48,8 @@ class LabelSums:
         Whether edges have weights: integers, or multiples of a power of two as `exact_weights` returns them.
         Otherwise each edge weighs 1.
     resolution : float
-        The factor of the penalty of a label. If 0, totals are not kept, and scores are sums of weights.
+        The factor of the penalty of a label. If 0, totals are not kept, scores are sums of weights, and all
+        vertices may move.
 
     Attributes
     ----------
@@ -57,6 +58,8 @@ class LabelSums:
     strength, total : tuple of PartitionedArray
         The strength of each owned vertex and the total of each label, float64, of out-edges and in-edges.
         Equal arrays for an undirected graph, in which a self-loop counts twice.
+    active : PartitionedArray
+        A bitmap of the vertices that choose in the next round.
     whole : float
         The sum of all strengths.
     """
@@ -79,7 +82,7 @@ class LabelSums:
         self.strength = out_strength, in_strength
         totals = [engine.local_array(graph.n if resolution else 0, "float64") for _ in range(1 + self._both)]
         self.total = totals[0], totals[-1]
-        self._active, self._moved = engine.bitmaps(2)
+        self.active, self._moved = engine.bitmaps(2)
         self._chosen = engine.owned_array("uint32")
         self._lists: tuple[PartitionedArray, PartitionedArray] | None = None
 
@@ -93,25 +96,24 @@ class LabelSums:
             engine.compute(sums.begin_labels, engine.vertices, self.label)
         else:
             self.label = engine.copy(label)
-        engine.compute(kernels.wake_all, engine.owned, self._active)
+        engine.compute(kernels.wake_all, engine.owned, self.active)
         if self._resolution:
             self._sum_totals()
 
-    def move(
+    def round(
         self,
         *,
-        bucket: int,
         buckets: int,
         salt: int,
         within: PartitionedArray | None = None,
         single_only: bool = False,
     ) -> int:
-        """Move the active vertices of a bucket to their best labels. Return how many have moved.
+        """Move the active vertices to their best labels, bucket by bucket. Return how many have moved.
 
         Parameters
         ----------
-        bucket, buckets : int
-            Which of how many buckets; a power of two.
+        buckets : int
+            The number of buckets, a power of two.
         salt : int
             Another salt puts vertices in other buckets.
         within : PartitionedArray, optional
@@ -120,12 +122,24 @@ class LabelSums:
         single_only : bool, default False
             Whether only vertices that are alone with their label move.
         """
+        of_within = self._within(within)
+        return sum(self._move(bucket, buckets, salt, of_within, single_only) for bucket in range(buckets))
+
+    def _move(
+        self,
+        bucket: int,
+        buckets: int,
+        salt: int,
+        within: PartitionedArray,
+        single_only: bool,  # noqa: FBT001
+    ) -> int:
+        """Move the active vertices of one bucket."""
         engine, both = self._engine, self._both
         rate = self._resolution / self.whole if self.whole else 0.0
-        values = self.label, self._within(within), *self.strength, *self.total
+        values = self.label, within, *self.strength, *self.total
         own = engine.compute(
             kernels.choose_labels, *self._out, *self._in, both, engine.vertices, engine.owned, *values, rate,
-            single_only, salt, buckets, bucket, self._active, self._moved, self._chosen, reduce=list,
+            single_only, salt, buckets, bucket, self.active, self._moved, self._chosen, reduce=list,
         )  # fmt: skip
         if not (count := sum(map(int, own))):
             return 0
@@ -137,9 +151,9 @@ class LabelSums:
         engine.pull(self.label, changed=self._moved)
         engine.compute(
             kernels.wake_neighbours, *self._out[:2], *self._in[:2], both, engine.owned, self._moved,
-            self.label, self._active,
+            self.label, self.active,
         )  # fmt: skip
-        engine.push(self._active, "or")
+        engine.push(self.active, "or")
         return count
 
     def modularity(self) -> float:
@@ -206,6 +220,21 @@ def smallest_vertices(engine: Engine, label: PartitionedArray) -> PartitionedArr
     found = engine.owned_array("uint32")
     engine.compute(sums.take_smallest, label, smallest, found)
     return found
+
+
+def own_labels(engine: Engine) -> PartitionedArray:
+    """Return the number of each owned vertex as its label, uint32."""
+    label = engine.owned_array("uint32")
+    engine.compute(sums.begin_labels, engine.vertices, label)
+    return label
+
+
+def count_labels(engine: Engine, label: PartitionedArray) -> int:
+    """Return the number of different labels, each of which is the number of a vertex with the label.
+
+    This is a collective operation; all ranks must call it.
+    """
+    return int(engine.compute(sums.count_own, label, engine.vertices, engine.owned))
 
 
 def _pairs(engine: Engine, dtype: Any) -> PartitionedArray:

@@ -144,27 +144,29 @@ def _best_label(
     own_sum, count = _add_row(
         offsets, targets, weights, label, within, v, own, 0.0, labels, sums, used, _ZERO, shift
     )
-    own_rate = rate * k
-    far_rate = 0.0
+    scored = len(total) > 0
+    own_rate, far_rate = rate * k, 0.0
     if both:
         own_sum, count = _add_row(
             far_offsets, far_targets, far_weights, label, within, v, own, own_sum, labels, sums, used, count,
             shift,
         )  # fmt: skip
         far_rate = rate * far_strength[v]
-        others = far_total[own] - far_strength[v]
-        best_score = _score_both(own_sum, own_rate, others, far_rate, total[own] - k)
-    else:
+    best, best_score = own, own_sum
+    if scored and both:
+        best_score = _score_both(
+            own_sum, own_rate, far_total[own] - far_strength[v], far_rate, total[own] - k
+        )  # fmt: skip
+    elif scored:
         best_score = _score(own_sum, own_rate, total[own] - k)
-    best = own
     for i in range(count):
         h = np.uint64(used[i])
-        other = labels[h]
+        other, score = labels[h], sums[h]
         labels[h] = _EMPTY
-        if both:
-            score = _score_both(sums[h], own_rate, far_total[other], far_rate, total[other])
-        else:
-            score = _score(sums[h], own_rate, total[other])
+        if scored and both:
+            score = _score_both(score, own_rate, far_total[other], far_rate, total[other])
+        elif scored:
+            score = _score(score, own_rate, total[other])
         if score > best_score or (score == best_score and other < best and best != own):
             best, best_score = other, score
     return best

@@ -22,6 +22,7 @@ __all__ = [
     "add_totals",
     "begin_labels",
     "clear_totals",
+    "count_own",
     "inside_weight",
     "smallest_of_label",
     "sum_weights",
@@ -189,3 +190,21 @@ def take_smallest(label, smallest, found):
     for r in prange(chunk_count(size, _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _take_chunk(label, smallest, found, first, min(first + _CHUNK, size))
+
+
+@inline_step
+def _count_chunk(label, vertices, first, last):
+    count = _ZERO
+    for v in range(first, last):
+        count += np.uint64(label[v] == vertices[v])
+    return count
+
+
+@parallel
+def count_own(label, vertices, owned):
+    """Count the owned vertices whose label is their own number."""
+    count = _ZERO
+    for r in prange(chunk_count(owned, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        count += _count_chunk(label, vertices, first, min(first + _CHUNK, np.uint64(owned)))
+    return count

@@ -93,7 +93,7 @@ def test_bad_arguments_are_refused(arguments):
 
 @pytest.mark.parametrize(
     ("community", "rule"),
-    [([0, 0, 2, 0], "reaches the first vertex"), ([0, 2, 2, 2], "named by its first vertex")],
+    [([0, 0, 2, 0], "reaches the first vertex"), ([0, 2, 2, 2], "named by its smallest vertex")],
 )
 def test_the_verifier_finds_wrong_communities(community, rule):
     graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 3], directed=False)

@@ -1,4 +1,4 @@
-"""Leiden: count communities, and find the connected parts of communities.
+"""Leiden: the connected parts of communities.
 
 Arrays for L owned vertices and M mirrors: `community` (L + M,) uint32 and `label` (L + M,) uint32, the
 smallest number of a vertex that the vertex is known to reach inside its community.
@@ -12,30 +12,11 @@ from numba import prange
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel
 
-__all__ = ["count_firsts", "spread_smallest"]
+__all__ = ["spread_smallest"]
 
 _ONE = np.uint64(1)
 # Vertices in a chunk.
 _CHUNK = np.uint64(1 << 9)
-
-
-@inline_step
-def _count_chunk(vertices, smallest, first, last):
-    count = np.uint64(0)
-    for v in range(first, last):
-        count += np.uint64(smallest[v] == vertices[v])
-    return count
-
-
-@parallel
-def count_firsts(vertices, smallest):
-    """Return how many owned vertices are the smallest of their community."""
-    owned = np.uint64(len(smallest))
-    count = np.uint64(0)
-    for r in prange(chunk_count(owned, _CHUNK)):
-        first = np.uint64(r) * _CHUNK
-        count += _count_chunk(vertices, smallest, first, min(first + _CHUNK, owned))
-    return count
 
 
 @inline_step

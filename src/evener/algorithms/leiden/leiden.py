@@ -25,7 +25,9 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_number
 from evener.kernels.kernel import KernelFile
 from evener.primitives.contract import contract, number_labels, with_mirrors
-from evener.primitives.label_sums import LabelSums, smallest_vertices
+from evener.primitives.exact_weights import exact_weights
+from evener.primitives.label_sums import LabelSums, count_labels, smallest_vertices
+from evener.primitives.local_moving import move_until_settled
 from evener.spec.arguments import weights_used
 from evener.spec.run import begin
 from evener.spec.run_options import driver
@@ -47,8 +49,6 @@ _BUCKETS = 16
 # Searches, each of which begins with the communities of the one before: the share of the vertices of a level
 # that must move for another round.
 _SEARCHES = (1e-2, 1e-4)
-# Most rounds of a level.
-_ROUNDS = 50
 # Levels, and refinements of a level that changes nothing.
 _LEVELS, _TRIES = 64, 4
 
@@ -101,51 +101,57 @@ def leiden(
     run = begin(SPEC, graph, options)
     used = weights_used(run.graph, weights, "leiden")
     engine = run.engine()
-    pg, search = run.place(), _Search(float(resolution), seed)
-    within: PartitionedArray | None = None
-    levels = 0
-    for fewest in _SEARCHES:
-        label, own_levels = search.communities(engine, within, fewest, weighted=used)
-        within, levels = with_mirrors(engine, label), levels + own_levels
-    sums = LabelSums(engine, weighted=used, resolution=float(resolution))
-    sums.begin(within)
-    modularity = sums.modularity()
-    communities = int(engine.compute(kernels.count_firsts, engine.vertices, label))
+    pg = run.place()
+    search = _Search(engine, weighted=used, resolution=float(resolution), seed=seed)
+    label = search.communities(None, _SEARCHES[0])
+    for enough in _SEARCHES[1:]:
+        label = search.communities(with_mirrors(engine, label), enough)
+    outcome = {
+        "modularity": search.modularity(with_mirrors(engine, label)),
+        "communities": count_labels(engine, label),
+        "levels": search.levels,
+    }
+    parameters = {"resolution": float(resolution), "weights": used, "seed": seed}
     return run.finish(
-        engine,
-        {"community": lambda: pg.gather_numbers(label.parts)},
-        parameters={"resolution": float(resolution), "weights": used, "seed": seed},
-        outcome={"communities": communities, "modularity": modularity, "levels": levels},
+        engine, {"community": lambda: pg.gather_numbers(label.parts)}, parameters=parameters, outcome=outcome
     )
 
 
 class _Search:
-    """The levels of a run."""
+    """Searches for communities, each with several levels.
 
-    def __init__(self, resolution: float, seed: int) -> None:
-        self._resolution, self._seed, self._turn = resolution, seed, 0
+    Attributes
+    ----------
+    levels : int
+        The levels of all searches so far.
+    """
 
-    def communities(
-        self, engine: Engine, label: PartitionedArray | None, fewest: float, *, weighted: bool
-    ) -> tuple[PartitionedArray, int]:
-        """Return the smallest vertex in the community of each owned vertex, and the number of levels.
+    def __init__(self, engine: Engine, *, weighted: bool, resolution: float, seed: int) -> None:
+        self._engine, self._weighted = engine, weighted
+        self._resolution, self._seed, self.levels = resolution, seed, 0
+        self._first = Engine(exact_weights(engine.partitioned, used=weighted), SPEC.name)
+
+    def communities(self, label: PartitionedArray | None, enough: float) -> PartitionedArray:
+        """Return the smallest vertex in the community of each owned vertex.
 
         `label` is a vertex number for each vertex and mirror, equal in each community of an earlier search.
+        A level ends when at most the share `enough` of its vertices moves in a round.
         """
         chain: list[Contraction] = []
-        level = engine
+        level = self._first
         while True:
-            engine.superstep("move", active=engine.owned)
             n = level.partitioned.graph.n
-            sums = LabelSums(level, weighted=weighted or bool(chain), resolution=self._resolution)
+            self._engine.superstep("move", active=self._engine.owned, edges=level.partitioned.graph.m)
+            sums = self._sums(level)
             sums.begin(label)
-            self._move(sums, fewest * n)
+            self.levels += 1
+            move_until_settled(
+                sums, seed=self._seed, level=self.levels, buckets=_BUCKETS, enough=int(enough * n)
+            )
             smallest = sums.smallest()
-            count = level.compute(kernels.count_firsts, level.vertices, smallest)
-            if count == n or len(chain) == _LEVELS:
-                break
-            engine.superstep("contract", active=engine.owned)
-            contraction = self._smaller(level, smallest, weighted=weighted or bool(chain))
+            contraction = None
+            if count_labels(level, smallest) < n and len(chain) < _LEVELS:
+                contraction = self._smaller(level, smallest)
             if contraction is None:
                 break
             chain.append(contraction)
@@ -155,33 +161,31 @@ class _Search:
         found = _connected(level, smallest)
         for contraction in reversed(chain):
             found = contraction.expand(found)
-        return smallest_vertices(engine, found), len(chain) + 1
+        return smallest_vertices(self._engine, found)
 
-    def _salt(self) -> int:
-        """Return another salt for each round of the run."""
-        self._turn += 1
-        return (self._seed << 20) + self._turn
+    def modularity(self, label: PartitionedArray) -> float:
+        """Return the modularity of communities, given a label for each vertex and mirror."""
+        sums = self._sums(self._first)
+        sums.begin(label)
+        return sums.modularity()
 
-    def _move(self, sums: LabelSums, fewest: float) -> None:
-        """Move vertices to other communities until at most `fewest` move in a round."""
-        for _ in range(_ROUNDS):
-            salt = self._salt()
-            moves = [sums.move(bucket=b, buckets=_BUCKETS, salt=salt) for b in range(_BUCKETS)]
-            if sum(moves) <= fewest:
-                return
+    def _sums(self, level: Engine) -> LabelSums:
+        weighted = self._weighted or level is not self._first
+        return LabelSums(level, weighted=weighted, resolution=self._resolution)
 
-    def _smaller(self, level: Engine, community: PartitionedArray, *, weighted: bool) -> Contraction | None:
-        """Return the graph of the refined communities; None if nothing joins."""
+    def _smaller(self, level: Engine, community: PartitionedArray) -> Contraction | None:
+        """Return the graph of the parts of communities; None if nothing joins."""
+        self._engine.superstep("refine", active=self._engine.owned, edges=level.partitioned.graph.m)
         within = with_mirrors(level, community)
-        for _ in range(_TRIES):
-            refined = LabelSums(level, weighted=weighted, resolution=self._resolution)
+        for attempt in range(_TRIES):
+            refined = self._sums(level)
             refined.begin()
-            salt = self._salt()
-            moves = [
-                refined.move(bucket=b, buckets=_BUCKETS, salt=salt, within=within, single_only=True)
-                for b in range(_BUCKETS)
-            ]
-            if sum(moves):
+            rounds = move_until_settled(
+                refined, seed=self._seed, level=self.levels, first_round=(1 << 16) + attempt, max_rounds=1,
+                buckets=_BUCKETS, within=within, single_only=True,
+            )  # fmt: skip
+            if rounds.moves:
+                self._engine.superstep("contract", active=self._engine.owned)
                 return contract(level, refined.label)
         return None
 

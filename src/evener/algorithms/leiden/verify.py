@@ -1,4 +1,4 @@
-"""Verification of communities: each is connected, and is named by its first vertex."""
+"""Verification of communities: their names, their modularity, and that each is connected."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from evener.algorithms.leiden import verify_cpu as kernels
 from evener.graph.arrays import read_only
-from evener.kernels.vertex import NO_VERTEX
 from evener.spec.answer_parts import parts_of
+from evener.spec.arguments import weights_used
+from evener.spec.verification_communities import checked_communities, require_modularity
 
 if TYPE_CHECKING:
     from evener.spec.answer import Answer
@@ -18,15 +19,15 @@ __all__ = ["check"]
 
 
 def check(answer: Answer) -> None:
-    """Raise VerificationError unless each community is connected and has its first vertex as its name."""
+    """Raise VerificationError unless communities are connected and have the modularity of the outcome.
+
+    The verifier does not show that no better communities exist.
+    """
     parts = parts_of(answer)
-    community = parts.vertex_numbers("community")
+    weighted = weights_used(parts.graph, answer.parameters.get("weights"), "leiden")
+    community = checked_communities(parts)
+    require_modularity(parts, community, weighted=weighted)
     vertices = np.arange(parts.block.start, parts.block.stop)
-    parts.require(
-        (community != NO_VERTEX) & (community <= vertices),
-        "a community is named by its first vertex",
-        lambda v: f"vertex {parts.id(v)} names no vertex, or one after itself",
-    )
     reached = vertices.astype(np.uint32)
     changed = True
     while changed:

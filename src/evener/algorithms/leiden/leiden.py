@@ -45,10 +45,10 @@ __all__ = ["leiden"]
 kernels = KernelFile(__package__)
 
 # Vertices that move at a time are one over this number of all vertices.
-_BUCKETS = 16
+_BUCKETS = 8
 # Searches, each of which begins with the communities of the one before: the share of the vertices of a level
 # that must move for another round.
-_SEARCHES = (1e-2, 1e-4)
+_SEARCHES = (5e-2, 1e-2)
 # Levels, and refinements of a level that changes nothing.
 _LEVELS, _TRIES = 64, 4
 

@@ -24,6 +24,8 @@ OF_ALGORITHMS = [
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
     "evener.primitives:contract",
+    "evener.primitives:label_sums",
+    "evener.primitives:label_totals",
     "evener.primitives:neighbour_rows",
     "evener.primitives:triangles",
 ]

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from evener.engine.checkpoints.state import VertexNumbers
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral
 from evener.primitives.exact_weights import exact_weights
-from evener.primitives.label_sums import LabelSums, count_labels, smallest_vertices
+from evener.primitives.label_sums import LabelSums, count_labels, engine_on, smallest_vertices
 from evener.primitives.local_moving import move_until_settled
 from evener.spec.algorithm import WEIGHTS_OPTION, AlgorithmSpec, Column, Option, StateBytes, Traffic
 from evener.spec.answer_parts import parts_of
@@ -129,7 +128,7 @@ def label_propagation(
     weighted = weights_used(run.graph, weights, "label propagation")
     pg = run.place()
     engine = run.engine()
-    sums = LabelSums(Engine(exact_weights(pg, used=weighted), SPEC.name), weighted=weighted, resolution=0.0)
+    sums = LabelSums(engine_on(engine, exact_weights(pg, used=weighted)), weighted=weighted, resolution=0.0)
     rounds, settled = 0, False
     with run.checkpoints(engine, {"seed": seed, "weights": weighted}) as checkpoints:
         sums.begin()

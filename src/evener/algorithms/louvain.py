@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from evener.algorithms.modularity import checked_resolution
 from evener.engine.checkpoints.state import VertexNumbers
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral, is_number
 from evener.primitives.contract import contract
 from evener.primitives.exact_weights import exact_weights
-from evener.primitives.label_sums import LabelSums, count_labels, own_labels, smallest_vertices
+from evener.primitives.label_sums import LabelSums, count_labels, engine_on, own_labels, smallest_vertices
 from evener.primitives.local_moving import move_until_settled
 from evener.spec.algorithm import WEIGHTS_OPTION, AlgorithmSpec, Column, Option, StateBytes, Traffic
 from evener.spec.answer_parts import parts_of
@@ -32,6 +31,7 @@ from evener.spec.verification_communities import checked_communities, require_mo
 if TYPE_CHECKING:
     from evener.engine.array import PartitionedArray
     from evener.engine.checkpoints.checkpoints import Checkpoints
+    from evener.engine.engine import Engine
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.primitives.contract import Contraction
@@ -179,7 +179,7 @@ class _Levels:
     def __init__(self, engine: Engine, *, weighted: bool, given: dict[str, Any]) -> None:
         self._engine, self._weighted, self._given = engine, weighted, given
         # The engine of the graph of this level, and the contractions that led to it.
-        self._coarse = Engine(exact_weights(engine.partitioned, used=weighted), SPEC.name)
+        self._coarse = engine_on(engine, exact_weights(engine.partitioned, used=weighted))
         self._contractions: list[Contraction] = []
         self.count, self.modularity = 0, 0.0
 
@@ -203,7 +203,7 @@ class _Levels:
         """Go to the graph with a vertex for each label."""
         self._engine.superstep("contract", active=self._engine.owned)
         self._contractions.append(contract(self._coarse, label))
-        self._coarse = Engine(self._contractions[-1].partitioned, SPEC.name)
+        self._coarse = engine_on(self._engine, self._contractions[-1].partitioned)
 
     def _level(self) -> tuple[PartitionedArray | None, bool]:
         """Return the labels of the vertices of a level, or None, and whether it is the last level."""

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.primitives.exact_weights import exact_weights
-from evener.primitives.label_sums import LabelSums
+from evener.primitives.label_sums import LabelSums, engine_on
 from evener.spec.algorithm import WEIGHTS_OPTION, AlgorithmSpec, Column, Option, StateBytes, Traffic
 from evener.spec.answer_parts import parts_of
 from evener.spec.arguments import weights_used
@@ -116,7 +115,7 @@ def modularity(
     engine = run.engine()
     engine.superstep("sum", active=engine.owned, edges=pg.graph.m)
     sums = LabelSums(
-        Engine(exact_weights(pg, used=weighted), SPEC.name), weighted=weighted, resolution=factor
+        engine_on(engine, exact_weights(pg, used=weighted)), weighted=weighted, resolution=factor
     )
     sums.begin(engine.upload(pg.scatter(label)))
     found = np.array([sums.modularity()])

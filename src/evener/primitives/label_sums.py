@@ -19,20 +19,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.engine.array import PartitionedArray
+from evener.engine.engine import Engine
 from evener.kernels.kernel import KernelFile
 from evener.primitives.edge_weights import edge_weights
 
 if TYPE_CHECKING:
-    from evener.engine.engine import Engine
+    from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["LabelSums", "count_labels", "own_labels", "smallest_vertices"]
+__all__ = ["LabelSums", "count_labels", "engine_on", "own_labels", "smallest_vertices"]
 
 kernels = KernelFile(__package__, "label_sums")
 sums = KernelFile(__package__, "label_totals")
 
 # The unit of `total_spread`.
 _WHOLE = 2.0**62
+# Edges of the shortest row that may need a table in the memory of a GPU, tables, and bytes of all tables.
+_FEWEST, _MOST_TABLES, _TABLE_BYTES = 1 << 10, 256, 1 << 29
 
 
 class LabelSums:
@@ -84,6 +89,7 @@ class LabelSums:
         self.total = totals[0], totals[-1]
         self.active, self._moved = engine.bitmaps(2)
         self._chosen = engine.owned_array("uint32")
+        self._tables = self._global_tables()
         self._lists: tuple[PartitionedArray, PartitionedArray] | None = None
 
     def begin(self, label: PartitionedArray | None = None) -> None:
@@ -100,61 +106,77 @@ class LabelSums:
         if self._resolution:
             self._sum_totals()
 
-    def round(
+    def move(
         self,
         *,
         buckets: int,
         salt: int,
+        enough: int,
+        rounds: int,
         within: PartitionedArray | None = None,
         single_only: bool = False,
-    ) -> int:
-        """Move the active vertices to their best labels, bucket by bucket. Return how many have moved.
+    ) -> tuple[int, int, int]:
+        """Move active vertices to their best labels, in rounds of buckets.
 
         Parameters
         ----------
         buckets : int
-            The number of buckets, a power of two.
+            The number of buckets of a round, a power of two.
         salt : int
-            Another salt puts vertices in other buckets.
+            Another salt puts vertices in other buckets; a round adds 1.
+        enough : int
+            Moves in the last round, at most.
+        rounds : int
+            The largest number of rounds.
         within : PartitionedArray, optional
             A vertex takes only labels of neighbours with the same value, uint32. It has a value for each
             owned vertex and mirror.
         single_only : bool, default False
             Whether only vertices that are alone with their label move.
-        """
-        of_within = self._within(within)
-        return sum(self._move(bucket, buckets, salt, of_within, single_only) for bucket in range(buckets))
 
-    def _move(
-        self,
-        bucket: int,
-        buckets: int,
-        salt: int,
-        within: PartitionedArray,
-        single_only: bool,  # noqa: FBT001
-    ) -> int:
-        """Move the active vertices of one bucket."""
+        Returns
+        -------
+        tuple of int
+            The rounds, the moves in all rounds, and the moves in the last round.
+        """
         engine, both = self._engine, self._both
         rate = self._resolution / self.whole if self.whole else 0.0
-        values = self.label, within, *self.strength, *self.total
-        own = engine.compute(
-            kernels.choose_labels, *self._out, *self._in, both, engine.vertices, engine.owned, *values, rate,
-            single_only, salt, buckets, bucket, self.active, self._moved, self._chosen, reduce=list,
+        given = (
+            *self._out, *self._in, both, engine.vertices, engine.owned, self.label, self._within(within),
+            *self.strength, *self.total, rate, single_only,
         )  # fmt: skip
-        if not (count := sum(map(int, own))):
-            return 0
-        if self._resolution and not engine.single:
-            self._exchange_totals([int(own[partition.index]) for partition in engine.partitions])
-        adds = bool(self._resolution) and engine.single
+        state = self.active, self._moved, self._chosen, *self._tables
+        if engine.single:
+            found = engine.compute(kernels.move_in_rounds, *given, salt, buckets, enough, rounds, *state)
+            return int(found[0]), int(found[1]), int(found[2])
+        moves = 0
+        for number in range(rounds):
+            last = 0
+            for bucket in range(buckets):
+                own = engine.compute(
+                    kernels.choose_labels, *given, salt + number, buckets, bucket, *state, reduce=list
+                )
+                if moved := sum(map(int, own)):
+                    self._move([int(own[partition.index]) for partition in engine.partitions])
+                last += moved
+            moves += last
+            if last <= enough:
+                return number + 1, moves, last
+        return rounds, moves, last
+
+    def _move(self, counts: list[int]) -> None:
+        """Move the vertices that have chosen, of which each partition has a number."""
+        engine, both = self._engine, self._both
+        if self._resolution:
+            self._exchange_totals(counts)
         moves = engine.owned, self._moved, self._chosen
-        engine.compute(kernels.apply_moves, *moves, *self.strength, both, adds, self.label, *self.total)
+        engine.compute(kernels.apply_moves, *moves, *self.strength, both, False, self.label, *self.total)  # noqa: FBT003 - an argument of a kernel
         engine.pull(self.label, changed=self._moved)
         engine.compute(
             kernels.wake_neighbours, *self._out[:2], *self._in[:2], both, engine.owned, self._moved,
             self.label, self.active,
         )  # fmt: skip
         engine.push(self.active, "or")
-        return count
 
     def modularity(self) -> float:
         """Return the modularity of the labels; 0 for a graph without edges."""
@@ -176,6 +198,20 @@ class LabelSums:
             [None if e.kind == "cpu" else e.allocate(0, "uint32") for e in self._engine.elements]
         )
 
+    def _global_tables(self) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
+        """Return memory for tables of the longest rows, which are the first; none on a CPU."""
+        labels, weights, places = [], [], []
+        for element, own in zip(self._engine.elements, self._engine.partitions, strict=True):
+            longest = 0
+            if element.kind != "cpu" and own.owned:
+                longest = sum(int(np.diff(element.download(one.offsets[:2]))[0]) for one in own.directions)
+            size = 2 << max(longest, 15).bit_length() if longest >= _FEWEST else 0
+            count = max(1, min(_MOST_TABLES, _TABLE_BYTES // (12 * size))) if size else 0
+            labels.append(element.allocate(size * count, "uint32"))
+            weights.append(element.allocate(size * count, "float64"))
+            places.append(size)
+        return PartitionedArray(labels), PartitionedArray(weights), PartitionedArray(places)
+
     def _sum_totals(self) -> None:
         """Compute the totals of labels, from those of all elements."""
         engine = self._engine
@@ -195,11 +231,11 @@ class LabelSums:
             self._lists = _pairs(engine, "uint32"), _pairs(engine, "float64")
         length = engine.counter()
         engine.compute(
-            kernels.list_moves, engine.owned, self._moved, self.label, self._chosen, *self.strength,
+            sums.list_moves, engine.owned, self._moved, self.label, self._chosen, *self.strength,
             self._both, *self._lists, length,
         )  # fmt: skip
         of_all = [engine.gather_to_all(own, counts) for own in self._lists]
-        engine.compute(kernels.add_moves, *of_all, self._both, *self.total)
+        engine.compute(sums.add_moves, *of_all, self._both, *self.total)
 
 
 def smallest_vertices(engine: Engine, label: PartitionedArray) -> PartitionedArray:
@@ -220,6 +256,18 @@ def smallest_vertices(engine: Engine, label: PartitionedArray) -> PartitionedArr
     found = engine.owned_array("uint32")
     engine.compute(sums.take_smallest, label, smallest, found)
     return found
+
+
+def engine_on(engine: Engine, partitioned: PartitionedGraph) -> Engine:
+    """Return an engine on another graph of the same elements, in the timeline of a run.
+
+    This is a collective operation; all ranks must call it.
+    """
+    if partitioned is engine.partitioned:
+        return engine
+    other = Engine(partitioned, "", progress=lambda _: None)  # the recorder of the run shows its progress
+    other.recorder = engine.recorder
+    return other
 
 
 def own_labels(engine: Engine) -> PartitionedArray:

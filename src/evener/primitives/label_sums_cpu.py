@@ -26,15 +26,14 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.bits import is_set, population, range_mask, set_bit, trailing_zeros, words_of
 from evener.kernels.cpu.chunks import chunk_count
-from evener.kernels.cpu.jit import inline_step, inlined, parallel, vertex_step
+from evener.kernels.cpu.jit import inline_step, inlined, parallel, serial, vertex_step
 from evener.kernels.cpu.mixing import mix
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
-    "add_moves",
     "apply_moves",
     "choose_labels",
-    "list_moves",
+    "move_in_rounds",
     "wake_all",
     "wake_neighbours",
 ]
@@ -234,6 +233,7 @@ def _choose_by_worker(
 def choose_labels(
     offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
     strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, active, moved, chosen,
+    table_labels, table_sums, places,  # noqa: ARG001 - of GPUs
 ):  # fmt: skip
     """Choose the best label of each active vertex of a bucket, and make these vertices inactive.
 
@@ -241,7 +241,8 @@ def choose_labels(
     vertex times the total of the label. The vertex itself does not count. A vertex moves if another score is
     better than that of its own label; it takes the smallest of the best labels. If `single_only`, only
     vertices that are alone with their label move, and to no label that is a vertex of their bucket. So if
-    labels were the numbers of vertices at first, vertices never leave a label that another takes.
+    labels were the numbers of vertices at first, vertices never leave a label that another takes. GPUs count
+    the labels of the longest rows in `table_labels` and `table_sums`, in tables of `places` places.
 
     Returns
     -------
@@ -342,56 +343,38 @@ def wake_neighbours(offsets, targets, far_offsets, far_targets, both, owned, mov
         )
 
 
-@inline_step
-def _list_by_worker(
-    owned, moved, label, chosen, strength, far_strength, both, labels, strengths, length, counter
+@serial
+def move_in_rounds(
+    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
+    strength, far_strength, total, far_total, rate, single_only, salt, buckets, enough, rounds, active, moved,
+    chosen, table_labels, table_sums, places,
 ):  # fmt: skip
-    words = words_of(owned)
-    first = take_chunk(counter, _CHUNK)
-    while first < words:
-        for w in range(first, min(first + _CHUNK, words)):
-            word = moved[w] & range_mask(w, _ZERO, owned)
-            if word == _ZERO:
-                continue
-            place = fetch_add(length, _ZERO, population(word))
-            while word != _ZERO:
-                v = (w << _SIX) + trailing_zeros(word)
-                word &= word - _ONE
-                labels[place, _ZERO] = label[v]
-                labels[place, _ONE] = chosen[v]
-                strengths[place, _ZERO] = strength[v]
-                if both:
-                    strengths[place, _ONE] = far_strength[v]
-                place += _ONE
-        first = take_chunk(counter, _CHUNK)
+    """Choose, move and wake in rounds, until at most `enough` vertices move in a round.
 
-
-@parallel
-def list_moves(owned, moved, label, chosen, strength, far_strength, both, labels, strengths, length):
-    """List the old label, the new label and the strengths of each vertex that moves, in any order."""
-    counter = new_counter()
-    for _ in prange(WORKERS):
-        _list_by_worker(
-            np.uint64(owned), moved, label, chosen, strength, far_strength, both, labels, strengths, length,
-            counter,
-        )  # fmt: skip
-
-
-@inline_step
-def _add_moves_chunk(labels, strengths, both, total, far_total, first, last):
-    for i in range(first, last):
-        old, new = labels[i, _ZERO], labels[i, _ONE]
-        fetch_add(total, old, -strengths[i, _ZERO])
-        fetch_add(total, new, strengths[i, _ZERO])
-        if both:
-            fetch_add(far_total, old, -strengths[i, _ONE])
-            fetch_add(far_total, new, strengths[i, _ONE])
-
-
-@parallel
-def add_moves(labels, strengths, both, total, far_total):
-    """Correct the totals by listed moves of all partitions."""
-    size = np.uint64(len(labels))
-    for r in prange(chunk_count(size, _CHUNK)):
-        first = np.uint64(r) * _CHUNK
-        _add_moves_chunk(labels, strengths, both, total, far_total, first, min(first + _CHUNK, size))
+    Returns
+    -------
+    tuple of int
+        The number of rounds, of all moves, and of moves in the last round.
+    """
+    done, moves, last = _ZERO, _ZERO, _ZERO
+    while done < np.uint64(rounds):
+        last = _ZERO
+        for bucket in range(np.uint64(buckets)):
+            count = choose_labels(
+                offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned,
+                label, within, strength, far_strength, total, far_total, rate, single_only,
+                np.uint64(salt) + done, buckets, bucket, active, moved, chosen, table_labels, table_sums,
+                places,
+            )  # fmt: skip
+            if count > _ZERO:
+                add = len(total) > 0
+                apply_moves(owned, moved, chosen, strength, far_strength, both, add, label, total, far_total)
+                wake_neighbours(
+                    offsets, targets, far_offsets, far_targets, both, owned, moved, label, active
+                )  # fmt: skip
+            last += count
+        moves += last
+        done += _ONE
+        if last <= np.uint64(enough):
+            break
+    return done, moves, last

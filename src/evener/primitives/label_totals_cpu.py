@@ -1,10 +1,11 @@
-"""Sums over labels: strengths of vertices, totals of labels, weight inside labels, smallest vertices.
+"""Sums over labels: strengths, totals of labels, lists of moves, weight inside labels, smallest vertices.
 
 Arrays for L owned vertices, M mirrors and n vertices of the graph, as in `label_sums_cpu`:
 
 - `label` (L + M,) uint32 and `vertices` (L + M,) uint32.
 - `strength` (L,) float64: the sum of the weights of the edges of each vertex.
 - `total` (n,) float64: the sum of the strengths of the vertices with each label.
+- `moved` bitmap of L + M bits: vertices that move to the label `chosen` (L,) uint32.
 - `smallest` (n,) uint32: the smallest vertex number with each label.
 """
 
@@ -14,16 +15,19 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add, fetch_min
+from evener.kernels.cpu.bits import population, range_mask, trailing_zeros, words_of
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
+    "add_moves",
     "add_totals",
     "begin_labels",
     "clear_totals",
     "count_own",
     "inside_weight",
+    "list_moves",
     "smallest_of_label",
     "sum_weights",
     "take_smallest",
@@ -32,6 +36,7 @@ __all__ = [
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+_SIX = np.uint64(6)
 # Vertices in a chunk, and of a loop over edges.
 _CHUNK = np.uint64(1 << 11)
 _FEW = np.uint64(64)
@@ -208,3 +213,58 @@ def count_own(label, vertices, owned):
         first = np.uint64(r) * _CHUNK
         count += _count_chunk(label, vertices, first, min(first + _CHUNK, np.uint64(owned)))
     return count
+
+
+@inline_step
+def _list_by_worker(
+    owned, moved, label, chosen, strength, far_strength, both, labels, strengths, length, counter
+):  # fmt: skip
+    words = words_of(owned)
+    first = take_chunk(counter, _CHUNK)
+    while first < words:
+        for w in range(first, min(first + _CHUNK, words)):
+            word = moved[w] & range_mask(w, _ZERO, owned)
+            if word == _ZERO:
+                continue
+            place = fetch_add(length, _ZERO, population(word))
+            while word != _ZERO:
+                v = (w << _SIX) + trailing_zeros(word)
+                word &= word - _ONE
+                labels[place, _ZERO] = label[v]
+                labels[place, _ONE] = chosen[v]
+                strengths[place, _ZERO] = strength[v]
+                if both:
+                    strengths[place, _ONE] = far_strength[v]
+                place += _ONE
+        first = take_chunk(counter, _CHUNK)
+
+
+@parallel
+def list_moves(owned, moved, label, chosen, strength, far_strength, both, labels, strengths, length):
+    """List the old label, the new label and the strengths of each vertex that moves, in any order."""
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _list_by_worker(
+            np.uint64(owned), moved, label, chosen, strength, far_strength, both, labels, strengths, length,
+            counter,
+        )  # fmt: skip
+
+
+@inline_step
+def _add_moves_chunk(labels, strengths, both, total, far_total, first, last):
+    for i in range(first, last):
+        old, new = labels[i, _ZERO], labels[i, _ONE]
+        fetch_add(total, old, -strengths[i, _ZERO])
+        fetch_add(total, new, strengths[i, _ZERO])
+        if both:
+            fetch_add(far_total, old, -strengths[i, _ONE])
+            fetch_add(far_total, new, strengths[i, _ONE])
+
+
+@parallel
+def add_moves(labels, strengths, both, total, far_total):
+    """Correct the totals by listed moves of all partitions."""
+    size = np.uint64(len(labels))
+    for r in prange(chunk_count(size, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _add_moves_chunk(labels, strengths, both, total, far_total, first, min(first + _CHUNK, size))

@@ -68,11 +68,8 @@ def move_until_settled(
     within, single_only
         As in `LabelSums.move`.
     """
-    moves = 0
-    for number in range(max_rounds):
-        salt = (seed * _OF_SEED + level * _OF_LEVEL + first_round + number) % (1 << 63)
-        moved = sums.round(buckets=buckets, salt=salt, within=within, single_only=single_only)
-        moves += moved
-        if moved <= enough:
-            return Rounds(number + 1, moves, moved == 0)
-    return Rounds(max_rounds, moves, settled=False)
+    salt = (seed * _OF_SEED + level * _OF_LEVEL + first_round) % (1 << 63)
+    rounds, moves, last = sums.move(
+        buckets=buckets, salt=salt, enough=enough, rounds=max_rounds, within=within, single_only=single_only
+    )
+    return Rounds(rounds, moves, settled=rounds > 0 and last == 0)

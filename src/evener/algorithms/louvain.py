@@ -137,7 +137,8 @@ def louvain(
     given["weights"] = weighted
     pg = run.place()
     engine = run.engine()
-    with run.checkpoints(engine, given) as checkpoints:
+    same = {name: given[name] for name in ("resolution", "seed", "weights")}
+    with run.checkpoints(engine, same) as checkpoints:
         levels = _Levels(engine, weighted=weighted, given=given)
         community = levels.run(checkpoints)
     outcome = {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.primitives.exact_weights import exact_weights
@@ -117,7 +118,7 @@ def modularity(
     sums = LabelSums(
         engine_on(engine, exact_weights(pg, used=weighted)), weighted=weighted, resolution=factor
     )
-    sums.begin(engine.upload(pg.scatter(label)))
+    sums.begin(PartitionedArray(pg.scatter(label)))
     found = np.array([sums.modularity()])
     given = {"communities": communities, "resolution": factor, "weights": weighted}
     return run.finish(engine, {"modularity": found}, parameters=given)

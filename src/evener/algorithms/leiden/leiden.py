@@ -3,7 +3,8 @@
 Idea: vertices move to the community that raises modularity most, until few move. Then each community is
 refined: its vertices start alone, and a vertex that is alone joins a neighbour of its community. Such parts
 are connected, and become the vertices of a smaller graph. They begin in the communities found before, and the
-method starts again. It ends when each community is one vertex.
+method starts again. It ends when each community is one vertex. The first communities are those of a fast
+search without refinement, as in the Louvain method.
 
 A vertex joins no part whose number is a vertex that may move at the same time: see `choose_labels`. So parts
 stay connected without locks, and the answer does not depend on the split. If a community is not connected at
@@ -46,9 +47,8 @@ kernels = KernelFile(__package__)
 
 # Vertices that move at a time are one over this number of all vertices.
 _BUCKETS = 8
-# Searches, each of which begins with the communities of the one before: the share of the vertices of a level
-# that must move for another round.
-_SEARCHES = (5e-2, 1e-2)
+# Shares of the vertices of a level that must move for another round, in the first and in the second search.
+_ENOUGH_FIRST, _ENOUGH = 1e-2, 1e-3
 # Levels, and refinements of a level that changes nothing.
 _LEVELS, _TRIES = 64, 4
 
@@ -103,9 +103,8 @@ def leiden(
     engine = run.engine()
     pg = run.place()
     search = _Search(engine, weighted=used, resolution=float(resolution), seed=seed)
-    label = search.communities(None, _SEARCHES[0])
-    for enough in _SEARCHES[1:]:
-        label = search.communities(with_mirrors(engine, label), enough)
+    label = search.communities(None, _ENOUGH_FIRST, refines=False)
+    label = search.communities(with_mirrors(engine, label), _ENOUGH, refines=True)
     outcome = {
         "modularity": search.modularity(with_mirrors(engine, label)),
         "communities": count_labels(engine, label),
@@ -131,11 +130,14 @@ class _Search:
         self._resolution, self._seed, self.levels = resolution, seed, 0
         self._first = Engine(exact_weights(engine.partitioned, used=weighted), SPEC.name)
 
-    def communities(self, label: PartitionedArray | None, enough: float) -> PartitionedArray:
+    def communities(
+        self, label: PartitionedArray | None, enough: float, *, refines: bool
+    ) -> PartitionedArray:
         """Return the smallest vertex in the community of each owned vertex.
 
         `label` is a vertex number for each vertex and mirror, equal in each community of an earlier search.
-        A level ends when at most the share `enough` of its vertices moves in a round.
+        A level ends when at most the share `enough` of its vertices moves in a round. If the search does not
+        refine communities, as in the Louvain method, they may be not connected.
         """
         chain: list[Contraction] = []
         level = self._first
@@ -151,14 +153,14 @@ class _Search:
             smallest = sums.smallest()
             contraction = None
             if count_labels(level, smallest) < n and len(chain) < _LEVELS:
-                contraction = self._smaller(level, smallest)
+                contraction = self._refined(level, smallest) if refines else self._contracted(level, smallest)
             if contraction is None:
                 break
             chain.append(contraction)
-            begins = contraction.collapse(smallest)
-            level = Engine(contraction.partitioned, SPEC.name)
-            label, _ = number_labels(level, begins, n)
-        found = _connected(level, smallest)
+            level, label = Engine(contraction.partitioned, SPEC.name), None
+            if refines:
+                label, _ = number_labels(level, contraction.collapse(smallest), n)
+        found = _connected(level, smallest) if refines else smallest
         for contraction in reversed(chain):
             found = contraction.expand(found)
         return smallest_vertices(self._engine, found)
@@ -173,7 +175,7 @@ class _Search:
         weighted = self._weighted or level is not self._first
         return LabelSums(level, weighted=weighted, resolution=self._resolution)
 
-    def _smaller(self, level: Engine, community: PartitionedArray) -> Contraction | None:
+    def _refined(self, level: Engine, community: PartitionedArray) -> Contraction | None:
         """Return the graph of the parts of communities; None if nothing joins."""
         self._engine.superstep("refine", active=self._engine.owned, edges=level.partitioned.graph.m)
         within = with_mirrors(level, community)
@@ -185,9 +187,12 @@ class _Search:
                 buckets=_BUCKETS, within=within, single_only=True,
             )  # fmt: skip
             if rounds.moves:
-                self._engine.superstep("contract", active=self._engine.owned)
-                return contract(level, refined.label)
+                return self._contracted(level, refined.label)
         return None
+
+    def _contracted(self, level: Engine, label: PartitionedArray) -> Contraction:
+        self._engine.superstep("contract", active=self._engine.owned)
+        return contract(level, label)
 
 
 def _connected(engine: Engine, community: PartitionedArray) -> PartitionedArray:

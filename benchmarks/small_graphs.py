@@ -140,6 +140,8 @@ def draw_arguments(rng, algorithm, small):
         return {"k": [None, int(rng.integers(1, 1 + max(n, 1)))][rng.integers(2)], "seed": 3, **improved}
     if algorithm == "clustering":
         return {"semantics": ["networkx", "graphalytics"][rng.integers(2)]}
+    if algorithm == "leiden":
+        return {"resolution": float(rng.choice([0.5, 1.0, 2.0])), "seed": int(rng.integers(5))}
     if algorithm == "k_core":
         return {"k": int(rng.integers(0, 6))}
     if algorithm == "maximal_independent_set":

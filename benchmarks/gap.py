@@ -53,6 +53,9 @@ class Gap:
     def sssp(self, source):
         return self._median("sssp", "-f", self.weighted, "-r", source, "-d", DELTA)
 
+    def triangles(self):
+        return self._median("tc", "-f", self.plain)
+
     def betweenness(self, sources):
         return sum(self._median("bc", "-f", self.plain, "-r", source, "-i", 1) for source in sources)
 

@@ -15,6 +15,7 @@ from evener.partition.policy import find_policy
 from evener.results.report import explain
 from evener.results.report.units import cell, columns, counted, rate_text, seconds_text
 from evener.results.rows import ResultRows
+from evener.results.table_result import TableResult
 from evener.spec.algorithm import AlgorithmSpec, resolve
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def show_result(
     for label, one in searches:
         if outcome := _outcome(spec, one):
             say(f"Outcome{''.join(f' from {printable(str(each))}' for each in label)}: {outcome}")
-    if top:
-        heads = _top_heads(result, spec.column(next(iter(result))).top_heads)
-        rows = [(*map(str, label), str(v), value) for label, one in searches for v, value in one.top(top)]
+    if top and spec.row != "graph":
+        heads = _top_heads(result, _heads(spec, result))
+        rows = [(*map(str, (*label, *row[:-1])), row[-1]) for label, one in searches for row in one.top(top)]
         say()
         say(columns(heads, rows, left=len(heads) - 1))
     if timeline:
@@ -77,6 +78,11 @@ def _searches(result: Result) -> list[tuple[tuple[Any, ...], Result]]:
     if isinstance(result, ResultRows):
         return [((source,), row) for source, row in zip(result.sources, result.rows, strict=True)]
     return [((), result)]
+
+
+def _heads(spec: AlgorithmSpec, result: Result) -> tuple[str, ...]:
+    """Return the names of the columns of `Result.top`."""
+    return spec.column(next(iter(result))).top_heads if spec.row == "vertex" else tuple(result)
 
 
 def _top_heads(result: Result, heads: tuple[str, ...]) -> tuple[str, ...]:
@@ -105,6 +111,11 @@ def _outcome(spec: AlgorithmSpec, result: Result) -> str:
         if value is not None
     ]
     name = next(iter(result))
+    if spec.row == "graph":
+        return ", ".join([*(f"{name} {cell(result[name][0])}" for name in result), *facts])
+    if isinstance(result, TableResult):
+        rows = result.world.allreduce(result.rows, "sum")
+        return ", ".join([counted(rows, spec.row), *facts])
     kind = spec.column(name).kind
     best = result.top(1)
     if kind == "group" and best:
@@ -149,7 +160,9 @@ def result_json(
 ) -> dict[str, Any]:
     """Return the output of `show_result` for programs, of a run on the graph `name`."""
     column = spec.column(next(iter(result)))
-    heads = column.top_heads if column.kind == "group" else ("vertex", "value")
+    heads = _heads(spec, result)
+    if spec.row == "vertex" and column.kind != "group":
+        heads = ("vertex", "value")
     content = timed_json(name, result, verified=verified)
     content["top"] = [
         dict(zip(_top_heads(result, heads), (*label, *pair), strict=True))

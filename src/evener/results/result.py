@@ -114,7 +114,7 @@ class Result(RunRecord):
         gathered = {name: gather_on_first_rank(self.gathered(name), self.world) for name in self}
         if self.world.rank:
             return None
-        whole = object.__new__(Result)
+        whole = object.__new__(type(self))
         vars(whole).update(vars(self), _gather=dict.fromkeys(self), _gathered=gathered, _named={})
         whole.world, whole.block, whole._ids = SingleProcess(), range(self.graph.n), ids
         return whole

@@ -128,6 +128,9 @@ class AlgorithmSpec:
         All ranks call it, and it raises `VerificationError` on all ranks.
     columns : tuple of Column
         The arrays of a result. `Result.top` ranks by the first array.
+    row : str, default "vertex"
+        The word for a row of a result: "vertex", or "pair", "edge" or "walk" for a `TableResult`. A result
+        with "graph" has a single row about the whole graph.
     options : tuple of Option
     directions : {"both", "in", "out"}
         The edges that the algorithm follows, as for `partition`.
@@ -179,6 +182,7 @@ class AlgorithmSpec:
     traffic: Traffic
     verify: str | None = None
     verifies_parts: bool = False
+    row: str = "vertex"
     options: tuple[Option, ...] = ()
     kinds: tuple[str, ...] = ("cpu", "cuda")
     unit: str = "a run"

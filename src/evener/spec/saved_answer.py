@@ -65,7 +65,7 @@ def _load_claim(path: Path, graph: Graph, spec: AlgorithmSpec, parameters: Mappi
         msg = f"{path}: expected a result of {spec.name}, found a result of {record['algorithm']}"
         raise ArgumentError(msg)
     _check_names(table.column_names, path)
-    order = _rows_in_order(table, graph, path)
+    order = _rows_in_order(table, graph, path) if spec.row == "vertex" else slice(None)
     arrays = {
         name: _array(table, columns.get(name, Column(name)), graph, path)[order]
         for name in table.column_names

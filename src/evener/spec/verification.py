@@ -37,8 +37,8 @@ def fail(answer: Answer, rule: str, detail: str) -> NoReturn:
     raise VerificationError(msg)
 
 
-def column(answer: Answer, name: str) -> NDArray[Any]:
-    """Return one array of numbers of the answer.
+def column(answer: Answer, name: str, *, of_vertices: bool = True) -> NDArray[Any]:
+    """Return one array of numbers of the answer; without `of_vertices`, an array with a number for each row.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def column(answer: Answer, name: str) -> NDArray[Any]:
     ArgumentError
         If the answer does not have the array.
     """
-    values = _values(answer, name)
+    values = _values(answer, name, of_vertices=of_vertices)
     if values.dtype.kind == "O" and all(map(is_number, values)):
         values = np.array(values.tolist())
     if values.dtype.kind not in "biuf" or (values.dtype.kind == "f" and values.itemsize not in (4, 8)):
@@ -58,44 +58,52 @@ def column(answer: Answer, name: str) -> NDArray[Any]:
     return values
 
 
-def _values(answer: Answer, name: str) -> NDArray[Any]:
+def _values(answer: Answer, name: str, *, of_vertices: bool) -> NDArray[Any]:
     """Return one array of the answer, of any type, after checking its length."""
     try:
         given = answer[name]
     except KeyError:
         msg = f"cannot verify {answer.algorithm}: the answer has no array {name!r}; add it"
         raise ArgumentError(msg) from None
-    rule = f"{name} has one value per vertex"
+    rule = f"{name} has one value per {'vertex' if of_vertices else 'row'}"
     if answer.graph.has_object_ids and isinstance(given, list | tuple):
         given = np.fromiter(given, object, len(given))  # NumPy makes a matrix of tuples
     try:
         values = np.asarray(given)
     except Exception as error:  # noqa: BLE001 - of any object that a caller has as an array
         fail(answer, rule, f"expected an array, found {type_name(given)}: {error}")
-    if values.shape != (answer.graph.n,):
+    if of_vertices and values.shape != (answer.graph.n,):
         fail(answer, rule, f"shape {values.shape}, {answer.graph.n} vertices")
     if np.ma.is_masked(given):
-        v = first_true(np.ma.getmaskarray(given))
-        fail(answer, rule, f"the value of vertex {answer.graph.ids[v]} is masked")
+        place = _place(answer, first_true(np.ma.getmaskarray(given)), of_vertices=of_vertices)
+        fail(answer, rule, f"the value of {place} is masked")
     return values
 
 
-def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
-    """Return the vertices in an array of the answer as numbers 0..n-1, and NO_VERTEX for -1 or None."""
-    graph, values = answer.graph, _values(answer, name)
+def _place(answer: Answer, position: int, *, of_vertices: bool) -> str:
+    return f"vertex {answer.graph.ids[position]}" if of_vertices else f"row {position}"
+
+
+def vertex_numbers(answer: Answer, name: str, *, of_vertices: bool = True) -> NDArray[np.uint32]:
+    """Return the vertices in an array of the answer as numbers 0..n-1, and NO_VERTEX for -1 or None.
+
+    The array has a value for each vertex or, without `of_vertices`, for each row, with any shape.
+    """
+    graph, given = answer.graph, _values(answer, name, of_vertices=of_vertices)
+    values = given.ravel()
     rule = f"{name} contains vertices of the graph"
     if not graph.has_integer_ids:
         present = np.array([value is not None for value in values], dtype=bool)
-        named = np.full(graph.n, NO_VERTEX, np.uint32)
+        named = np.full(len(values), NO_VERTEX, np.uint32)
         try:
             named[present] = graph.numbers_of(values[present].tolist())
         except UnknownVertexError as error:
             fail(answer, rule, str(error))
-        return named
+        return named.reshape(given.shape)
     if values.dtype.kind not in "iu":
         fail(answer, rule, f"expected integers, found {values.dtype}")
-    numbers = np.empty(graph.n, np.uint32)
-    for begin in range(0, graph.n, PIECE):
+    numbers = np.empty(len(values), np.uint32)
+    for begin in range(0, len(values), PIECE):
         piece = values[begin : begin + PIECE]
         found = piece.astype(np.int64)
         found[piece > np.iinfo(np.int64).max] = -2  # the cast made values of 2^63 or more negative
@@ -108,9 +116,10 @@ def vertex_numbers(answer: Answer, name: str) -> NDArray[np.uint32]:
             known = absent | ((found >= 0) & (found < graph.n))
         if not known.all():
             v = begin + first_true(~known)
-            fail(answer, rule, f"vertex {graph.ids[v]} has {name} {values[v]}, which is not in the graph")
+            where = _place(answer, v, of_vertices=of_vertices)
+            fail(answer, rule, f"{where} has {name} {values[v]}, which is not in the graph")
         numbers[begin : begin + PIECE] = np.where(absent, NO_VERTEX, found)
-    return numbers
+    return numbers.reshape(given.shape)
 
 
 def goal_of(answer: Answer) -> Goal:

@@ -86,8 +86,9 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
     outcome : mapping, optional
         The number of iterations, and whether the run converged.
     """
+    rows = 1 if algorithm == "transitivity" else edges.n
     for name, values in arrays.items():
-        if values.shape != (edges.n,):
+        if values.shape != (rows,):
             return f"{name} has the shape {values.shape}"
         if values.dtype.kind not in "iuf":
             return f"{name} has the type {values.dtype}"
@@ -397,10 +398,46 @@ def _hits(edges, parameters, arrays, _):
     return None
 
 
+def _near(edges):
+    """Return the matrices of the arcs, and of the edges, between different vertices."""
+    arcs = np.minimum(edges.matrix(), 1)
+    np.fill_diagonal(arcs, 0)
+    return arcs, np.maximum(arcs, arcs.T)
+
+
+def _triangles(edges, _, arrays, __):
+    _, near = _near(edges)
+    expected = (near * (near @ near)).sum(1) / 2
+    return None if arrays["triangles"].tolist() == expected.tolist() else "the triangles differ"
+
+
+def _clustering(edges, parameters, arrays, _):
+    arcs, near = _near(edges)
+    degree, both = near.sum(1), (arcs * arcs.T).sum(1)
+    if edges.directed and parameters["semantics"] == "networkx":
+        links = arcs + arcs.T
+        count, degree = (links * (links @ links)).sum(1) / 2, degree + both
+        pairs = degree * (degree - 1) - 2 * both
+    else:
+        count, pairs = (near * (near @ arcs)).sum(1), degree * (degree - 1)
+    return _close(arrays["coefficient"], count / np.where(pairs > 0, pairs, 1), 1e-5)
+
+
+def _transitivity(edges, _, arrays, __):
+    _, near = _near(edges)
+    degree = near.sum(1)
+    triangles, paths = (near * (near @ near)).sum() / 6, (degree * (degree - 1)).sum() / 2
+    right = [arrays["triangles"][0] == triangles, arrays["paths"][0] == paths]
+    return _close(arrays["transitivity"], np.array([3 * triangles / (paths or 1)]), 1e-5) or (
+        None if all(right) else "the triangles or the paths differ"
+    )
+
+
 _JUDGES = {
     "betweenness": _betweenness,
     "bfs": _bfs,
     "cdlp": _cdlp,
+    "clustering": _clustering,
     "eigenvector": _eigenvector_centrality,
     "hits": _hits,
     "k_core": _k_core,
@@ -409,5 +446,7 @@ _JUDGES = {
     "maximal_independent_set": _maximal_independent_set,
     "pagerank": _pagerank,
     "sssp": _sssp,
+    "transitivity": _transitivity,
+    "triangles": _triangles,
     "wcc": _wcc,
 }

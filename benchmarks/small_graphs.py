@@ -132,6 +132,8 @@ def draw_arguments(rng, algorithm, small):
         return found
     if algorithm == "cdlp":
         return {"max_iter": int(rng.integers(0, 12))}
+    if algorithm == "clustering":
+        return {"semantics": ["networkx", "graphalytics"][rng.integers(2)]}
     if algorithm == "k_core":
         return {"k": int(rng.integers(0, 6))}
     if algorithm == "maximal_independent_set":

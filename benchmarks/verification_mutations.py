@@ -302,7 +302,11 @@ def _on_a_rank(world, spec, small, file, arguments, seed):
     result = spec.function()(placed, **arguments)
     rng = np.random.default_rng(seed)
     blocks = {name: np.asarray(result[name]) for name in result}
-    right = {name: np.concatenate(world.allgather(own.copy())) for name, own in blocks.items()}
+    part = slice(None) if spec.row == "graph" else slice(result.block.start, result.block.stop)
+    right = {
+        name: own.copy() if spec.row == "graph" else np.concatenate(world.allgather(own.copy()))
+        for name, own in blocks.items()
+    }
     found = []
     for how, arrays in _first(mutations(rng, small, spec, right), 6):
         if any(
@@ -311,7 +315,7 @@ def _on_a_rank(world, spec, small, file, arguments, seed):
             found.append((None, None, None))
             continue
         for name, own in blocks.items():
-            own[:] = arrays[name][result.block.start : result.block.stop]
+            own[:] = arrays[name][part]
         wrong = judged(spec, small, result, right, arrays)
         found.append((how, wrong, refusal(lambda: ev.verify(result))))
     return found

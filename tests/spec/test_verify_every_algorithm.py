@@ -62,7 +62,7 @@ def test_messages_show_any_name(name):
     messages = []
     for column, values in claim_of(result).arrays.items():
         kind = registry.find(name).column(column)
-        for v in range(graph.n):
+        for v in range(len(values)):
             others = [*graph.ids[:3], None, "no such {name}"] if kind.names_vertices else [-1, values[v] + 1]
             for other in others:
                 changed = values.copy()

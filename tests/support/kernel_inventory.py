@@ -22,6 +22,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
     "evener.primitives:neighbour_rows",
+    "evener.primitives:triangles",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
 # For exchange verbs that none of the five algorithms uses. The transport contract tests them.

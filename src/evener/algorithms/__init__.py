@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from evener.algorithms.betweenness.betweenness import betweenness as betweenness
     from evener.algorithms.bfs.bfs import bfs as bfs
     from evener.algorithms.cdlp import cdlp as cdlp
+    from evener.algorithms.clustering import clustering as clustering
     from evener.algorithms.eigenvector import eigenvector as eigenvector
     from evener.algorithms.hits import hits as hits
     from evener.algorithms.k_core import k_core as k_core
@@ -18,4 +19,6 @@ if TYPE_CHECKING:
     from evener.algorithms.maximal_independent_set import maximal_independent_set as maximal_independent_set
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
     from evener.algorithms.sssp.sssp import sssp as sssp
+    from evener.algorithms.transitivity import transitivity as transitivity
+    from evener.algorithms.triangles import triangles as triangles
     from evener.algorithms.wcc.wcc import wcc as wcc

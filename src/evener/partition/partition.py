@@ -242,6 +242,10 @@ class Numbering:
         """Return the owner and the local number of a vertex."""
         return int(self.owner[vertex]), int(self.local[vertex])
 
+    def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """Return the owners and the local numbers of vertices."""
+        return self.owner[vertices], self.local[vertices]
+
 
 def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitions: int) -> Numbering:
     """Return local numbers of each partition's vertices, in descending degree."""

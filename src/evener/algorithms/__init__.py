@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evener.algorithms.katz import katz as katz
     from evener.algorithms.maximal_independent_set import maximal_independent_set as maximal_independent_set
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
+    from evener.algorithms.random_walks import random_walks as random_walks
     from evener.algorithms.sssp.sssp import sssp as sssp
     from evener.algorithms.transitivity import transitivity as transitivity
     from evener.algorithms.triangles import triangles as triangles

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evener.algorithms.modularity import modularity as modularity
     from evener.algorithms.overlap import overlap as overlap
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
+    from evener.algorithms.random_walks import random_walks as random_walks
     from evener.algorithms.resource_allocation import resource_allocation as resource_allocation
     from evener.algorithms.spanning_forest.spanning_forest import spanning_forest as spanning_forest
     from evener.algorithms.sssp.sssp import sssp as sssp

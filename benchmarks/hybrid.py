@@ -31,9 +31,9 @@ import gpu_floors
 import harness
 from cpu_rivals import WEIGHTS, draw_sources
 from evener.partition.footprint import bytes_excluding_edges
+from evener.partition.placement import Placement
 from evener.partition.sizes import ElementShare
 from evener.planning.planner import cost_model, plan_and_place
-from evener.spec.arguments import parse_placement
 from evener.spec.registry import find
 
 ITERATIONS = 8
@@ -113,7 +113,8 @@ class _Bench:
         spec = find(task)
 
         def place():
-            return plan_and_place(self.graph, spec, parse_placement(spec, gpu_memory=memory))[0]
+            placement = Placement.parse(gpu_memory=memory, directions=spec.directions)
+            return plan_and_place(self.graph, spec, placement)[0]
 
         return self._rows(place, fits, [task], automatic=True)
 

@@ -98,10 +98,10 @@ def test_a_kept_placement_does_not_keep_its_graph_alive():
 
 
 def test_the_old_placement_is_freed_before_the_new_one_is_built(graph, monkeypatch):
-    arguments = import_module("evener.spec.arguments")
-    build, kept = arguments.place_graph, []
+    run = import_module("evener.spec.run")
+    build, kept = run.place_graph, []
     monkeypatch.setattr(
-        arguments, "place_graph", lambda *a: kept.append(graph in placement_cache._kept) or build(*a)
+        run, "place_graph", lambda *a: kept.append(graph in placement_cache._kept) or build(*a)
     )
     ev.bfs(graph, source=0, on=TWO)
     ev.bfs(graph, source=0, on="cpu:1")

@@ -29,10 +29,8 @@ from evener.graph import adjacency
 from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.partitioned import PartitionedGraph
-from evener.partition.placement import Placement
 from evener.programs.mapreduce.rows import Rows
 from evener.results.rows import ResultRows
-from evener.spec.arguments import ensure_placed
 from evener.spec.registry import find, names
 from evener.system.agreement import OF_A_RANK, collective
 from evener.system.fingerprint import digest_of, file_fingerprint
@@ -103,14 +101,6 @@ def operations(s):
     zeros = [np.zeros(partition.owned, np.uint32) for partition in s.placed.partitions]
     found = {
         "partition": (ev.partition, {"graph": s.graph, "on": "cpu:1"}),
-        "ensure_placed": (
-            ensure_placed,
-            {
-                "graph": s.placed,
-                "spec": find("wcc"),
-                "placement": Placement(),
-            },
-        ),
         "read_graph": (read_graph, {"path": "grid:2x3", "directions": "both"}),
         "gimv": (ev.gimv, {"graph": s.placed, "combine2": add, "combine_all": min, "assign": min, "v0": 0.0}),
         "vertex_program": (ev.vertex_program, {"graph": s.placed, "program": PROGRAM}),
@@ -144,7 +134,7 @@ def operations(s):
 
 
 def decorated():
-    """Return the qualified names of the functions with the decorator `collective`, by reading the source."""
+    """Return the qualified names of the functions with a decorator of ranks, by reading the source."""
     found = set()
     for path in HOME.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -152,7 +142,7 @@ def decorated():
             prefix = f"{owner.name}." if isinstance(owner, ast.ClassDef) else ""
             for node in owner.body:
                 calls = [ast.unparse(one) for one in getattr(node, "decorator_list", [])]
-                if any(call.startswith("collective(") for call in calls):
+                if any(call.startswith(("collective(", "driver(")) for call in calls):
                     found.add(f"{prefix}{node.name}")
     return found
 

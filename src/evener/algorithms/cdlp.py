@@ -8,7 +8,7 @@ Raghavan, Albert, Kumara (2007); Iosup et al.: LDBC Graphalytics (2016).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -16,22 +16,18 @@ from evener.programs.arguments import fixed_iterations
 from evener.programs.vertex_kernels_gpu import TABLE_BYTES
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
-from evener.spec.arguments import parse_placement
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.spec.verification import count_parameter, fail, first_true, vertex_numbers
-from evener.system.agreement import collective
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
     from numpy.typing import NDArray
 
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "cdlp", "check"]
 
@@ -48,21 +44,14 @@ SPEC = program_spec(
 )
 
 
-@collective()
+@driver(SPEC)
 def cdlp(
     graph: Graph | PartitionedGraph | str,
     *,
     max_iter: int = 10,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the community of every vertex, by label propagation.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -71,8 +60,6 @@ def cdlp(
         count.
     max_iter : int, default 10
         The number of iterations.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -92,21 +79,18 @@ def cdlp(
     >>> ev.cdlp(g)["label"].tolist()
     [0, 0, 0, 2, 2, 2]
     """
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        graph, _program, SPEC, condition=fixed_iterations(max_iter),
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
+    condition = fixed_iterations(max_iter)
+    run = begin(SPEC, graph, options)
+    found = run_program(run, _program(run.graph.n), condition)
 
     def labels() -> NDArray[np.int64]:
-        pairs = zip(run.pg.elements, run.fields["label"], strict=True)
-        return run.pg.gather_numbers([element.run(own.astype, np.uint32) for element, own in pairs])
+        pairs = zip(found.pg.elements, found.fields["label"], strict=True)
+        return found.pg.gather_numbers([element.run(own.astype, np.uint32) for element, own in pairs])
 
-    columns = {"label": labels}
-    return result_of(run, "cdlp", SPEC.columns, columns, {"max_iter": int(max_iter)})
+    return result_of(run, found, {"label": labels}, {"max_iter": int(max_iter)})
 
 
-def _program(graph: Graph) -> VertexProgram:
+def _program(n: int) -> VertexProgram:
     """Each vertex sends its label; it is active if its label changed."""
 
     def apply(state: Any, message: Any) -> Any:
@@ -114,7 +98,7 @@ def _program(graph: Graph) -> VertexProgram:
         return (label,), label != state.label
 
     return VertexProgram(
-        state={"label": np.arange(graph.n)},
+        state={"label": np.arange(n)},
         send=lambda state, weight: state.label,  # noqa: ARG005 - the parameters of every `send`
         combine="most_frequent",
         apply=apply,

@@ -10,11 +10,11 @@ Bonacich: Power and centrality (1987).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
 from evener.programs.eigenvectors import (
     allowed_error,
@@ -27,20 +27,18 @@ from evener.programs.eigenvectors import (
 )
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import graph_of, opened, parse_placement, weights_used
-from evener.spec.verification import column, fail, first_true
-from evener.system.agreement import collective
+from evener.spec.answer_parts import parts_of
+from evener.spec.arguments import weights_used
+from evener.spec.run import begin
+from evener.spec.run_options import driver
+from evener.spec.verification import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "eigenvector"]
 
@@ -63,23 +61,16 @@ SPEC = program_spec(
 _SHIFT = 1 / 9
 
 
-@collective()
+@driver(SPEC)
 def eigenvector(
     graph: Graph | PartitionedGraph | str,
     *,
     tol: float = 1e-9,
     max_iter: int = 1000,
     weights: bool | None = None,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the eigenvector centrality of every vertex.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -91,8 +82,6 @@ def eigenvector(
         The largest number of iterations.
     weights : bool, optional
         Whether an edge adds the value of its tail times its weight. Default: if the graph has weights.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -121,18 +110,13 @@ def eigenvector(
     [0.7071, 0.4082, 0.4082, 0.4082]
     """
     condition = relative_change(tol, max_iter)
-    given = opened(graph, SPEC)
-    source = graph_of(given, "eigenvector")
-    weighted = factors_used(source, weights, "eigenvector centrality")
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        given, _program(source.n, weighted=weighted), SPEC, condition=condition,
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    norm = equal_length if vanishes(run, "eigenvector", weighted=weighted) else unit_length
-    columns = {"centrality": lambda: norm(run.pg, run.fields["value"])}
+    run = begin(SPEC, graph, options)
+    weighted = factors_used(run.graph, weights, "eigenvector centrality")
+    found = run_program(run, _program(run.graph.n, weighted=weighted), condition)
+    norm = equal_length if vanishes(found, "eigenvector", weighted=weighted) else unit_length
+    columns = {"centrality": lambda: norm(found.pg, found.fields["value"])}
     parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
-    return result_of(run, "eigenvector", SPEC.columns, columns, parameters)
+    return result_of(run, found, columns, parameters)
 
 
 def _program(n: int, *, weighted: bool) -> VertexProgram:
@@ -160,24 +144,26 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless the values are an eigenvector of the largest eigenvalue."""
-    graph, value = answer.graph, column(answer, "centrality").astype(np.float64)
+    parts, graph = parts_of(answer), answer.graph
+    value = parts.column("centrality").astype(np.float64)
     if graph.n == 0:
         return
-    check_entries(answer, "centrality", value, float(np.linalg.norm(value)), "the length")
+    check_entries(parts, "centrality", value, float(np.linalg.norm(value)), "the length")
     weighted = weights_used(graph, answer.parameters.get("weights"), "eigenvector centrality")
-    edges = adjacency(graph, weights=weighted).T.tocsr()
-    product = edges @ value
-    eigenvalue = float(product.sum() / value.sum())
-    if edges.sum() == 0:
+    product = partial(parts.row_sums, direction="in", weighted=weighted)
+    image = product(value)
+    eigenvalue = float(image.sum() / value.sum())
+    if product(np.ones(graph.n)).sum() == 0:
         expected = np.full(graph.n, 1 / np.sqrt(graph.n))
     elif eigenvalue > 0:
-        expected = product / eigenvalue
+        expected = image / eigenvalue
     else:
         fail(answer, "the values are an eigenvector of an eigenvalue above 0", "the eigenvalue is 0")
     error = np.abs(value - expected)
-    if (wrong := error > allowed_error(value)).any():
-        v = first_true(wrong)
-        detail = f"vertex {graph.ids[v]} has {value[v]}, and its in-neighbours give {expected[v]}"
-        fail(answer, "the values are an eigenvector", detail)
+    parts.require(
+        error <= allowed_error(value),
+        "the values are an eigenvector",
+        lambda v: f"vertex {parts.id(v)} has {value[v]}, and its in-neighbours give {expected[v]}",
+    )
     if eigenvalue > 0:
-        check_largest(answer, lambda y: np.asarray(edges @ y), value, error, eigenvalue)
+        check_largest(answer, product, value, error, eigenvalue)

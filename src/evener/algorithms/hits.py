@@ -9,11 +9,11 @@ Kleinberg: Authoritative sources in a hyperlinked environment (1999).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import relative_change
 from evener.programs.eigenvectors import (
     allowed_error,
@@ -26,20 +26,18 @@ from evener.programs.eigenvectors import (
 )
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import graph_of, opened, parse_placement, weights_used
-from evener.spec.verification import column, fail, first_true
-from evener.system.agreement import collective
+from evener.spec.answer_parts import parts_of
+from evener.spec.arguments import weights_used
+from evener.spec.run import begin
+from evener.spec.run_options import driver
+from evener.spec.verification import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "hits"]
 
@@ -59,23 +57,16 @@ SPEC = program_spec(
 )
 
 
-@collective()
+@driver(SPEC)
 def hits(
     graph: Graph | PartitionedGraph | str,
     *,
     tol: float = 1e-9,
     max_iter: int = 1000,
     weights: bool | None = None,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return how good a hub and an authority every vertex is.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -87,8 +78,6 @@ def hits(
         The largest number of supersteps, two for each iteration.
     weights : bool, optional
         Whether an edge adds the value of its other end times its weight. Default: if the graph has weights.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -117,18 +106,13 @@ def hits(
     ([0.618, 0.382, 0.0, 0.0], [0.0, 0.0, 0.618, 0.382])
     """
     condition = relative_change(tol, max_iter)
-    given = opened(graph, SPEC)
-    source = graph_of(given, "hits")
-    weighted = factors_used(source, weights, "HITS")
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        given, _program(source.n, weighted=weighted), SPEC, condition=condition,
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    norm = equal_sum if vanishes(run, "hits", weighted=weighted) else unit_sum
-    columns = {name: (lambda name=name: norm(run.pg, run.fields[name])) for name in run.fields}
+    run = begin(SPEC, graph, options)
+    weighted = factors_used(run.graph, weights, "HITS")
+    found = run_program(run, _program(run.graph.n, weighted=weighted), condition)
+    norm = equal_sum if vanishes(found, "hits", weighted=weighted) else unit_sum
+    columns = {name: (lambda name=name: norm(found.pg, found.fields[name])) for name in found.fields}
     parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
-    return result_of(run, "hits", SPEC.columns, columns, parameters)
+    return result_of(run, found, columns, parameters)
 
 
 def _program(n: int, *, weighted: bool) -> VertexProgram:
@@ -157,16 +141,18 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless hubs and authorities are the largest singular vectors."""
-    graph = answer.graph
-    hub, authority = (column(answer, name).astype(np.float64) for name in ("hub", "authority"))
+    parts, graph = parts_of(answer), answer.graph
+    hub, authority = (parts.column(name).astype(np.float64) for name in ("hub", "authority"))
     if graph.n == 0:
         return
     for name, value in (("hub", hub), ("authority", authority)):
-        check_entries(answer, name, value, float(value.sum()), "the sum")
-    edges = adjacency(graph, weights=weights_used(graph, answer.parameters.get("weights"), "HITS"))
-    to_hub, to_authority = edges @ authority, edges.T @ hub
+        check_entries(parts, name, value, float(value.sum()), "the sum")
+    weighted = weights_used(graph, answer.parameters.get("weights"), "HITS")
+    against = partial(parts.row_sums, direction="out", weighted=weighted)
+    along = partial(parts.row_sums, direction="in", weighted=weighted)
+    to_hub, to_authority = against(authority), along(hub)
     scales = to_hub.sum(), to_authority.sum()
-    if edges.sum() == 0:
+    if along(np.ones(graph.n)).sum() == 0:
         to_hub = to_authority = np.ones(graph.n)
     elif min(scales) <= 0:
         fail(answer, "hubs have edges to authorities", "no edge joins vertices with values above 0")
@@ -174,16 +160,15 @@ def check(answer: Answer) -> None:
     for name, value, follows in (("hub", hub, to_hub), ("authority", authority, to_authority)):
         expected = follows / follows.sum()
         errors.append(np.abs(value - expected))
-        if (wrong := errors[-1] > allowed_error(value)).any():
-            v = first_true(wrong)
-            detail = f"vertex {graph.ids[v]} has {value[v]}, expected {expected[v]}"
+        if (v := parts.first(~(errors[-1] <= allowed_error(value)))) is not None:
+            detail = f"vertex {parts.id(v)} has {value[v]}, expected {expected[v]}"
             fail(answer, f"{name} follows from the other value", detail)
     if min(scales) > 0:
         # [0 A; Aᵀ 0] times (hub, authority), each of the same length, is the singular value times them.
         singular = float(np.sqrt(scales[0] * scales[1]))
         check_largest(
             answer,
-            lambda y: np.concatenate([edges @ y[graph.n :], edges.T @ y[: graph.n]]),
+            lambda y: np.concatenate([against(y[graph.n :]), along(y[: graph.n])]),
             np.concatenate([hub, authority]),
             np.concatenate(errors),
             singular,

@@ -8,30 +8,26 @@ Seidman: Network structure and minimum degree (1983).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import is_integral
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
-from evener.spec.arguments import parse_placement
-from evener.spec.verification import column, count_parameter, fail, first_true
-from evener.system.agreement import collective
+from evener.spec.answer_parts import parts_of
+from evener.spec.run import begin
+from evener.spec.run_options import driver
+from evener.spec.verification import count_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "k_core"]
 
@@ -46,21 +42,14 @@ SPEC = program_spec(
 )
 
 
-@collective()
+@driver(SPEC)
 def k_core(
     graph: Graph | PartitionedGraph | str,
     *,
     k: int = 2,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the vertices of the k-core.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -69,8 +58,6 @@ def k_core(
         count.
     k : int, default 2
         The smallest number of edges of a vertex in the core. Repeated edges and self-loops count.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -92,18 +79,9 @@ def k_core(
     if not is_integral(k) or k < 0:
         msg = f"k=: expected an integer of at least 0, found {k!r}"
         raise ArgumentError(msg)
-
-    def program(_: Graph) -> VertexProgram:
-        return _program(int(k))
-
-    # A vertex leaves at most once.
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        graph, program, SPEC, condition=stop_condition(None, 1 << 32),
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    columns = {"member": lambda: run.pg.gather(run.fields["member"])}
-    return result_of(run, "k_core", SPEC.columns, columns, {"k": int(k)})
+    run = begin(SPEC, graph, options)
+    found = run_program(run, _program(int(k)), stop_condition(None, 1 << 32))  # a vertex leaves at most once
+    return result_of(run, found, found.fields, {"k": int(k)})
 
 
 def _program(k: int) -> VertexProgram:
@@ -124,14 +102,13 @@ def _program(k: int) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless repeated removal of vertices with few edges gives the same core."""
-    graph, k = answer.graph, count_parameter(answer, "k")
-    member = column(answer, "member")
-    edges = adjacency(graph)
-    edges = edges + edges.T if graph.directed else edges
-    core = np.ones(graph.n)
-    while not np.array_equal(core, stays := core * (edges @ core >= k)):
+    parts, k = parts_of(answer), count_parameter(answer, "k")
+    member = parts.column("member")
+    core = np.ones(len(member))
+    while not np.array_equal(core, stays := core * (parts.neighbour_sums(core) >= k)):
         core = stays
-    if (wrong := core != member).any():
-        v = first_true(wrong)
-        detail = f"vertex {graph.ids[v]} has member {member[v]}, expected {int(core[v])}"
-        fail(answer, f"the core has the vertices with {k} edges to it", detail)
+    parts.require(
+        core == member,
+        f"the core has the vertices with {k} edges to it",
+        lambda v: f"vertex {parts.id(v)} has member {member[v]}, expected {int(core[v])}",
+    )

@@ -8,32 +8,29 @@ Katz: A new status index derived from sociometric analysis (1953).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.eigenvectors import check_entries, unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
-from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement, weights_used
+from evener.spec.answer_parts import parts_of
+from evener.spec.arguments import weights_used
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.spec.strength import placed_strength
-from evener.spec.verification import column, fail, finite_number, first_true, required_parameter
-from evener.system.agreement import collective
+from evener.spec.verification import fail, finite_number, required_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "katz"]
 
@@ -61,7 +58,7 @@ SPEC = program_spec(
 _TOLERANCE = 1e-6
 
 
-@collective()
+@driver(SPEC)
 def katz(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -69,16 +66,9 @@ def katz(
     tol: float = 1e-9,
     max_iter: int = 1000,
     weights: bool | None = None,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the Katz centrality of every vertex.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -95,8 +85,6 @@ def katz(
     weights : bool, optional
         Whether a walk counts as often as the product of the weights of its edges. Default: if the graph has
         weights.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -132,19 +120,14 @@ def katz(
         remedy="increase max_iter= or tol=, or give attenuation= below 1 / largest eigenvalue",
         overflow="the sum over all walks has no limit, or is too large; decrease attenuation=",
     )
-    given = opened(graph, SPEC)
-    weighted = weights_used(graph_of(given, "katz"), weights, "Katz centrality")
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = ensure_placed(given, SPEC, placement)
+    run = begin(SPEC, graph, options)
+    weighted = weights_used(run.graph, weights, "Katz centrality")
+    pg = run.place()
     factor = 1 / (1 + _largest_sum(pg, weighted=weighted)) if attenuation is None else float(attenuation)
-    program = _program(factor, float(tol), weighted=weighted)
-    run = run_program(pg, program, SPEC, condition=condition, progress=progress, checkpoint=checkpoint)
-    run = run._replace(plan=plan)
-    columns = {"centrality": lambda: unit_length(run.pg, run.fields["value"])}
-    return result_of(
-        run, "katz", SPEC.columns, columns,
-        {"attenuation": factor, "tol": tol, "max_iter": max_iter, "weights": weighted},
-    )  # fmt: skip
+    found = run_program(run, _program(factor, float(tol), weighted=weighted), condition)
+    columns = {"centrality": lambda: unit_length(pg, found.fields["value"])}
+    parameters = {"attenuation": factor, "tol": tol, "max_iter": max_iter, "weights": weighted}
+    return result_of(run, found, columns, parameters)
 
 
 def _largest_sum(pg: PartitionedGraph, *, weighted: bool) -> float:
@@ -186,22 +169,23 @@ def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless all values solve the linear equations, up to one factor."""
-    graph = answer.graph
+    parts, graph = parts_of(answer), answer.graph
     factor = float(finite_number(answer, "attenuation", required_parameter(answer, "attenuation")))
-    value = column(answer, "centrality").astype(np.float64)
+    value = parts.column("centrality").astype(np.float64)
     if graph.n == 0:
         return
-    check_entries(answer, "centrality", value, float(np.linalg.norm(value)), "the length")
+    check_entries(parts, "centrality", value, float(np.linalg.norm(value)), "the length")
     weighted = weights_used(graph, answer.parameters.get("weights"), "Katz centrality")
-    rest = value - factor * (adjacency(graph, weights=weighted).T @ value)
+    rest = value - factor * parts.row_sums(value, "in", weighted=weighted)
     equal = float(np.median(rest))
     if not equal > 0:
         detail = f"value - {factor:g} · (sum of in-neighbours) is {equal:g}; the sum over walks has no limit"
         fail(answer, "the rest of a value is above 0", detail)
-    if (wrong := ~(np.abs(rest - equal) <= _TOLERANCE * value)).any():
-        v = first_true(wrong)
-        detail = (
-            f"value - {factor:g} · (sum of in-neighbours) is {rest[v]:g} at vertex {graph.ids[v]}, and "
+    parts.require(
+        np.abs(rest - equal) <= _TOLERANCE * value,
+        "the equation of Katz holds at all vertices",
+        lambda v: (
+            f"value - {factor:g} · (sum of in-neighbours) is {rest[v]:g} at vertex {parts.id(v)}, and "
             f"{equal:g} at others"
-        )
-        fail(answer, "the equation of Katz holds at all vertices", detail)
+        ),
+    )

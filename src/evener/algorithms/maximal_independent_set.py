@@ -9,29 +9,24 @@ Luby: A simple parallel algorithm for the maximal independent set problem (1986)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from evener.graph.checks import check_seed
-from evener.programs.adjacency import adjacency
 from evener.programs.arguments import stop_condition
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import Column, Option
-from evener.spec.arguments import parse_placement
-from evener.spec.verification import column, fail, first_true
-from evener.system.agreement import collective
+from evener.spec.answer_parts import parts_of
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["SPEC", "check", "maximal_independent_set"]
 
@@ -49,21 +44,14 @@ SPEC = program_spec(
 _UNDECIDED, _MEMBER, _OUT = 0, 1, 2
 
 
-@collective()
+@driver(SPEC)
 def maximal_independent_set(
     graph: Graph | PartitionedGraph | str,
     *,
     seed: int = 1,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return a maximal independent set.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -72,8 +60,6 @@ def maximal_independent_set(
         count.
     seed : int, default 1
         The seed of the random priorities.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -93,18 +79,11 @@ def maximal_independent_set(
     [0, 1, 1, 1]
     """
     seed = check_seed(seed)
-
-    def program(given: Graph) -> VertexProgram:
-        return _program(np.random.default_rng(seed).permutation(given.n))
-
-    # A vertex decides at most once.
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        graph, program, SPEC, condition=stop_condition(None, 1 << 32),
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    columns = {"member": lambda: (run.pg.gather(run.fields["status"]) == _MEMBER).astype(np.int64)}
-    return result_of(run, "maximal_independent_set", SPEC.columns, columns, {"seed": seed})
+    run = begin(SPEC, graph, options)
+    program = _program(np.random.default_rng(seed).permutation(run.graph.n))
+    found = run_program(run, program, stop_condition(None, 1 << 32))  # a vertex decides at most once
+    columns = {"member": lambda: (found.pg.gather(found.fields["status"]) == _MEMBER).astype(np.int64)}
+    return result_of(run, found, columns, {"seed": seed})
 
 
 def _program(priority: Any) -> VertexProgram:
@@ -130,18 +109,24 @@ def _program(priority: Any) -> VertexProgram:
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless the set is independent and maximal."""
-    graph, member = answer.graph, column(answer, "member")
-    if (other := (member != 0) & (member != 1)).any():
-        v = first_true(other)
-        fail(answer, "member is 0 or 1", f"vertex {graph.ids[v]} has {member[v]}")
-    edges = adjacency(graph)
-    edges.setdiag(0)
-    edges = edges + edges.T if graph.directed else edges
-    neighbours = edges @ (member == 1).astype(np.float64)
-    if (both := (member == 1) & (neighbours > 0)).any():
-        detail = f"vertex {graph.ids[first_true(both)]} and a neighbour are members"
-        fail(answer, "members are not neighbours", detail)
-    if (none := (member == 0) & (neighbours == 0)).any():
-        v = first_true(none)
-        detail = f"vertex {graph.ids[v]} has member {member[v]}, and no neighbour is a member"
-        fail(answer, "other vertices have a neighbour that is a member", detail)
+    parts = parts_of(answer)
+    member = parts.column("member")
+    parts.require(
+        (member == 0) | (member == 1),
+        "member is 0 or 1",
+        lambda v: f"vertex {parts.id(v)} has {member[v]}",
+    )
+    inside, joined = member == 1, np.zeros(len(member), np.bool_)
+    for rows in parts.rows("out"):
+        for tails, heads in rows.pieces():
+            joined[tails[inside[tails] & inside[heads] & (tails != heads)]] = True
+    parts.require(
+        ~joined,
+        "members are not neighbours",
+        lambda v: f"vertex {parts.id(v)} and a neighbour are members",
+    )
+    parts.require(
+        inside | (parts.neighbour_sums(inside.astype(np.float64)) > 0),
+        "other vertices have a neighbour that is a member",
+        lambda v: f"vertex {parts.id(v)} has member {member[v]}, and no neighbour is a member",
+    )

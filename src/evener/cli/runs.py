@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.formats import read
 from evener.partition.distributed.build import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
-from evener.spec.arguments import ensure_placed, parse_placement
+from evener.spec.run import begin
 from evener.spec.verify import verify
 from evener.system.world import current_world
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.run_options import BasicOptions
     from evener.spec.verify import Answer
 
 __all__ = [
@@ -186,15 +187,15 @@ def repeat(
         Whether each run has another source.
     """
     job.stage("partitioning")
-    partitioned, plan = ensure_placed(given_graph, spec, parse_placement(spec, **place))
-    graph = partitioned.graph
+    run = begin(spec, given_graph, cast("BasicOptions", place))
+    partitioned, graph = run.place(), run.graph
     given = with_vertices(spec, graph, arguments)
     each = _arguments_of_runs(spec, graph, given, repeats)
     timed = []
     for number, own in enumerate([each[0], *each]):
         result = compute(job, spec, partitioned, own)
-        if plan is not None:
-            result.prediction = plan.predict(partitioned, result.passes)
+        if run.plan is not None:
+            result.prediction = run.plan.predict(partitioned, result.passes)
         check_answer(job, result)
         if number:
             timed.append(timed_json(name, result, verified=True))

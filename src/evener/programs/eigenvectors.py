@@ -14,7 +14,7 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.spec.arguments import weights_used
-from evener.spec.verification import fail, first_true
+from evener.spec.verification import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.supersteps import ProgramRun
     from evener.spec.answer import Answer
+    from evener.spec.answer_parts import AnswerParts
 
     Product = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -110,14 +111,17 @@ def _scaled(pg: PartitionedGraph, array: PartitionedArray) -> NDArray[np.float64
     return np.asarray(values / (pg.world.allreduce(float(values.max(initial=0)), "max") or 1.0))
 
 
-def check_entries(answer: Answer, name: str, values: NDArray[np.float64], norm: float, expected: str) -> None:
+def check_entries(
+    parts: AnswerParts, name: str, values: NDArray[np.float64], norm: float, expected: str
+) -> None:
     """Raise VerificationError unless values are finite, not negative, and have the norm 1."""
-    ids = answer.graph.ids
-    if (wrong := ~(np.isfinite(values) & (values >= 0))).any():
-        v = first_true(wrong)
-        fail(answer, f"{name} is a finite number of at least 0", f"vertex {ids[v]} has {values[v]}")
+    parts.require(
+        np.isfinite(values) & (values >= 0),
+        f"{name} is a finite number of at least 0",
+        lambda v: f"vertex {parts.id(v)} has {values[v]}",
+    )
     if not abs(norm - 1) <= _OF_ENTRY:
-        fail(answer, f"{name} has {expected} 1", f"found {norm:g}")
+        fail(parts.answer, f"{name} has {expected} 1", f"found {norm:g}")
 
 
 def allowed_error(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.programs.algebra import check_algebra
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
@@ -49,25 +47,26 @@ from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_program import columns_of, result_of
 from evener.programs.vertex_run import weights_are_real
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of, opened, parse_placement
-from evener.system.agreement import collective
+from evener.spec.arguments import check_signed_weights
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Literal
 
     from numpy.typing import ArrayLike, NDArray
 
     from evener.engine.checkpoints.checkpoints import Checkpoints
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
+    from evener.engine.engine import Engine
     from evener.graph.graph import Graph
     from evener.kernels.kernel import Kernel
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
-    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.results.result import Result
+    from evener.spec.run import Run
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["gimv"]
 
@@ -87,7 +86,7 @@ _SPEC = AlgorithmSpec(
 )
 
 
-@collective(in_order=("v0",))
+@driver(_SPEC, in_order=("v0",))
 def gimv(
     graph: Graph | PartitionedGraph | str,
     combine2: Callable[..., Any],
@@ -99,19 +98,12 @@ def gimv(
     identity: float | tuple[float, ...] | None = None,
     max_iter: int = 1000,
     engine: Literal["fused", "mapreduce"] = "fused",
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the values of all vertices after an iteration with your own operators.
 
     In each iteration, vertex i gets the value ``assign(v[i], combine_all(x...))``. The messages x are
     ``combine2(m, v[j])`` for all edges from j to i with the weight m.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -142,14 +134,8 @@ def gimv(
         The largest number of iterations if `until` is no integer.
     engine : {"fused", "mapreduce"}, default "fused"
         How an iteration runs: in one kernel that reads the in-edges, or as a MapReduce job over the
-        out-edges. Both give the same answers; "fused" is many times faster. MapReduce of values with fields
-        runs on CPUs only.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`.
-    progress : callable, optional
-        Called with a `Progress` as each superstep begins.
-    checkpoint : Checkpoint, optional
-        Where to write checkpoints, and whether to continue from one. Only for ``engine="fused"``.
+        out-edges. Both give the same answers; "fused" is many times faster. MapReduce writes no checkpoints,
+        and runs on CPUs only if values have fields.
 
     Returns
     -------
@@ -170,12 +156,8 @@ def gimv(
         values show that `combine_all` is not associative or commutative. If a value becomes NaN. If a value
         becomes infinite, and neither `v0`, weights, operators nor the identity of a vertex without in-edges
         have this infinity. If a value is infinite, and a sum of other numbers may exceed the largest number.
-    DeviceError
-        If a GPU is named and none can be used, or if a GPU fails.
     MpiError
         If ranks have different operators or arguments.
-    OutOfMemoryError
-        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Notes
     -----
@@ -205,13 +187,12 @@ def gimv(
     >>> r["distance"].tolist(), r["parent"].tolist()
     ([0.0, 2.0, 5.0], [0, 0, 1])
     """
-    given = opened(graph, _SPEC)
-    source = graph_of(given, "gimv")
+    run = begin(_SPEC, graph, options)
     condition = stop_condition(until, max_iter)
     if engine not in ("fused", "mapreduce"):
         msg = f'engine=: expected "fused" or "mapreduce", found {engine!r}'
         raise ArgumentError(msg)
-    if checkpoint is not None and engine != "fused":
+    if run.checkpoint is not None and engine != "fused":
         msg = 'checkpoint=: MapReduce writes no checkpoints; use engine="fused"'
         raise ArgumentError(msg)
     operators = Operators(
@@ -222,33 +203,24 @@ def gimv(
     )
     stop = operators.until.python.__name__ if callable(until) else until
     run_values: Callable[..., ProgramRun] = run_fields if isinstance(v0, Mapping) else _run_numbers
-    placement = parse_placement(_SPEC, on, policy, alpha, gpu_memory)
-    run = run_values(
-        given, source, operators, _SPEC, v0=v0, identity=identity, condition=condition, engine=engine,
-        placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    return result_of(run, "gimv", *columns_of(run), {"until": stop})
+    found = run_values(run, operators, v0=v0, identity=identity, condition=condition, engine=engine)
+    return result_of(run, found, found.fields, {"until": stop}, columns_of(found))
 
 
 def _run_numbers(
-    graph: Graph | PartitionedGraph,
-    source: Graph,
+    run: Run,
     operators: Operators,
-    spec: AlgorithmSpec,
     *,
     v0: ArrayLike,
     identity: Any,
     condition: Condition,
     engine: Literal["fused", "mapreduce"],
-    checkpoint: Checkpoint | None,
-    progress: Callable[[Progress], None] | None,
-    placement: Placement,
 ) -> ProgramRun:
     """Return a run whose values are numbers. The arguments are those of `run_fields`.
 
     This is a collective operation; all ranks must call it.
     """
-    first = first_values(v0, source)
+    source, first = run.graph, first_values(v0, run.graph)
     real = first.dtype.kind == "f"
     per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
     if per_edge and weights_are_real(source) and not real:
@@ -262,23 +234,23 @@ def _run_numbers(
     operators, _ = settled(operators, lambda own: check_operators(own, real=real))
     if engine == "mapreduce":
         return run_two_stages(
-            graph, operators, Signature(number, number, real), first={"value": first}, identity=unit,
-            condition=condition, placement=placement, progress=progress,
+            run, operators, Signature(number, number, real), first={"value": first}, identity=unit,
+            condition=condition,
         )  # fmt: skip
     kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
-    pg, plan = ensure_placed(graph, spec, placement)
+    pg = run.place()
     # Column blocks are part of the placement, so they are built before the run begins.
     columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
     if first.dtype == np.float32 and not per_edge:
         columns = message_columns(pg, "in_", unit)
-    run = Engine(pg, "gimv", progress=progress, host_state=spec.host_state)
+    on_elements = run.engine()
     agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
     facts = {"operators": repr(agreed), "v0": first}
-    with open_checkpoints(run, pg, checkpoint, "gimv", facts) as checkpoints:
-        found = _iterate(
-            run, pg, kernel, operators, first, unit, columns, condition, checkpoints, per_edge=per_edge
-        )
-    return found._replace(plan=plan)
+    with run.checkpoints(on_elements, facts) as checkpoints:
+        return _iterate(
+            on_elements, pg, kernel, operators, first, unit, columns, condition, checkpoints,
+            per_edge=per_edge,
+        )  # fmt: skip
 
 
 def _iterate(

@@ -34,47 +34,36 @@ from evener.programs.vertex_run import (
 from evener.spec.arguments import check_signed_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Literal
 
     from numpy.typing import ArrayLike
 
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
-    from evener.graph.graph import Graph
-    from evener.partition.partitioned import PartitionedGraph
-    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.operators import Operator
     from evener.programs.supersteps import ProgramRun
-    from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.run import Run
 
 __all__ = ["run_fields"]
 
 
 def run_fields(
-    graph: Graph | PartitionedGraph,
-    source: Graph,
+    run: Run,
     operators: Operators,
-    spec: AlgorithmSpec,
     *,
     v0: Mapping[str, ArrayLike],
     identity: Any,
     condition: Condition,
     engine: Literal["fused", "mapreduce"],
-    checkpoint: Checkpoint | None,
-    placement: Placement,
-    progress: Callable[[Progress], None] | None,
 ) -> ProgramRun:
     """Return a run of GIM-V, with the fields of the values.
 
-    This is a collective operation; all ranks must call it. `source` is the graph without its placement. Other
-    arguments are those of `evener.gimv`.
+    This is a collective operation; all ranks must call it. Other arguments are those of `evener.gimv`.
     """
     if not v0:
         msg = "v0=: expected at least one field, found an empty mapping"
         raise ArgumentError(msg)
-    first = {name: first_values(values, source, f"v0={{{name!r}: ...}}") for name, values in v0.items()}
+    first = {name: first_values(values, run.graph, f"v0={{{name!r}: ...}}") for name, values in v0.items()}
     fields = Fields.of(first)
     state_class(fields.names, "v0=")  # checks the names
     if condition.tolerance is not None and "f" not in fields.value.kinds:
@@ -83,37 +72,37 @@ def run_fields(
             "number of iterations or a function"
         )
         raise ArgumentError(msg)
-    real_weights = weights_are_real(source)
+    real_weights = weights_are_real(run.graph)
     if operators.combine2.own[0] in operators.combine2.reads:
-        check_signed_weights(source, UNSIGNED_WEIGHTS)
+        check_signed_weights(run.graph, UNSIGNED_WEIGHTS)
     variant = f"fields {fields} {real_weights}"
-    operators, found = settled(
+    operators, payload = settled(
         operators,
         lambda own: checked(
             lambda: _checked(own, fields, real_weights=real_weights), own, variant, checked_message
         ),
     )
-    message = Payload.of_text(found)
+    message = Payload.of_text(payload)
     negative = any((values < 0).any() for values in first.values())
     unit = check_algebra(operators.combine_all.python, identity, message, negative=negative)
     if engine == "mapreduce":
         return run_two_stages(
-            graph, operators, Signature(fields.value, message, real_weights), first=first, identity=unit,
-            condition=condition, placement=placement, progress=progress,
+            run, operators, Signature(fields.value, message, real_weights), first=first, identity=unit,
+            condition=condition,
         )  # fmt: skip
     keeps_initial = any("initial" in one.extra for one in operators)
     functions = _functions(operators, fields, keeps_initial=keeps_initial)
-    own = replace(
+    spec = run.spec
+    run.spec = replace(
         program_spec(spec.name, spec.summary, [], fields=len(functions.fields.names), run=spec.run),
         directions=spec.directions,
         unit=spec.unit,
     )
     values = first | dict(zip(functions.fields.names[len(first) :], first.values(), strict=keeps_initial))
-    run = run_functions(
-        graph, functions, own, first=values, message=message, identity=unit, condition=condition,
-        all_work=True, placement=placement, progress=progress, checkpoint=checkpoint,
-    )  # fmt: skip
-    return run._replace(fields={name: run.fields[name] for name in fields.names})
+    found = run_functions(
+        run, functions, first=values, message=message, identity=unit, condition=condition, all_work=True
+    )
+    return found._replace(fields={name: found.fields[name] for name in fields.names})
 
 
 def _checked(operators: Operators, fields: Fields, *, real_weights: bool) -> Payload:

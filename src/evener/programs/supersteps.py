@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
-    from evener.planning.plan import Plan
     from evener.programs.arguments import Condition
     from evener.programs.mapreduce.stages import Stages
     from evener.programs.payload import Payload
@@ -71,7 +70,6 @@ class ProgramRun(NamedTuple):
     condition: Condition
     total: float  # the last sum over all vertices, of `aggregate` or of absolute values
     passes: int  # that plans count; 0 for MapReduce
-    plan: Plan | None = None  # that chose the placement
 
 
 class Supersteps:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import type_name
-from evener.partition.placement import Placement
 from evener.programs.algebra import can_be, check_algebra
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import settled
@@ -25,11 +23,9 @@ from evener.programs.vertex_run import (
     run_functions,
     weights_are_real,
 )
-from evener.results.result import Result
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
-from evener.spec.arguments import graph_of, opened, parse_placement
-from evener.spec.recording import conclude
-from evener.system.agreement import collective
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.system.caller import warn_caller
 
 if TYPE_CHECKING:
@@ -38,13 +34,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
+    from evener.engine.array import PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.payload import Payload
     from evener.programs.supersteps import ProgramRun
+    from evener.results.result import Result
+    from evener.spec.run import Run
+    from evener.spec.run_options import RunOptions
 
 __all__ = [
     "VertexProgram",
@@ -139,26 +137,19 @@ _SPEC = program_spec(
 )
 
 
-@collective()
+@driver(_SPEC)
 def vertex_program(
     graph: Graph | PartitionedGraph | str,
     program: VertexProgram,
     *,
     until: int | float | None = None,
     max_iter: int = 1000,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the states of all vertices after a vertex program.
 
     In each superstep, a vertex works if it is active or has an active neighbour that sends to it. It combines
     the messages of all neighbours that send to it, active or inactive, and applies the result to its state.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -170,8 +161,6 @@ def vertex_program(
         floating-point fields. Default: until no vertex is active.
     max_iter : int, default 1000
         The largest number of supersteps if `until` is no integer.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -195,8 +184,6 @@ def vertex_program(
         largest number.
     MpiError
         If ranks have different programs.
-    OutOfMemoryError
-        If the run needs more memory than is available.
 
     Examples
     --------
@@ -215,87 +202,60 @@ def vertex_program(
     [0.0, 1.0, 2.0, 1.0, inf]
     """
     condition = stop_condition(until, max_iter, functions=False)
-    placement = parse_placement(_SPEC, on, policy, alpha, gpu_memory)
-    run = run_program(
-        graph, program, _SPEC, condition=condition, placement=placement, progress=progress,
-        checkpoint=checkpoint,
-    )  # fmt: skip
-    return result_of(run, "vertex_program", *columns_of(run), {"until": until})
+    run = begin(_SPEC, graph, options)
+    found = run_program(run, program, condition)
+    return result_of(run, found, found.fields, {"until": until}, columns_of(found))
 
 
-def run_program(
-    graph: Graph | PartitionedGraph | str,
-    program: VertexProgram | Callable[[Graph], VertexProgram],
-    spec: AlgorithmSpec,
-    *,
-    condition: Condition,
-    placement: Placement | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> ProgramRun:
-    """Run a program, or the program that a function returns for the graph, under the name of a spec.
+def run_program(run: Run, program: VertexProgram, condition: Condition) -> ProgramRun:
+    """Run a program until a condition is met. Errors are those of `vertex_program`.
 
-    This is a collective operation; all ranks must call it. Other arguments and errors are those of
-    `vertex_program`.
+    This is a collective operation; all ranks must call it.
     """
-    given = opened(graph, spec)
-    source = graph_of(given, spec.name)
-    program = program(source) if callable(program) else program
     if not isinstance(program, VertexProgram):
-        msg = f"{spec.name}: expected a VertexProgram, found {type_name(program)}"
+        msg = f"{run.spec.name}: expected a VertexProgram, found {type_name(program)}"
         raise ArgumentError(msg)
     along = tuple(program.along) if isinstance(program.along, list | tuple) else (program.along,)
     if along != ("both",) and not (along and set(along) <= {"out", "in"}):
         msg = f'along=: expected "out", "in", "both" or a tuple of "out" and "in", found {program.along!r}'
         raise ArgumentError(msg)
-    first = _first_fields(program, source)
+    first = _first_fields(program, run.graph)
     functions = _functions(program, first)
-    real_weights = weights_are_real(source)
+    real_weights = weights_are_real(run.graph)
     functions, message = settled(functions, lambda own: message_of(own, real_weights=real_weights))
     negative = any((one < 0).any() for one in first.values())
     return run_functions(
-        given, functions, spec, first=first, message=message, along=along, condition=condition,
+        run, functions, first=first, message=message, along=along, condition=condition,
         identity=_identity(program, functions, message, negative=negative),
-        active=_first_active(program.active, source),
-        placement=placement or Placement(directions=spec.directions),
-        progress=progress, checkpoint=checkpoint,
+        active=_first_active(program.active, run.graph),
     )  # fmt: skip
 
 
-def columns_of(run: ProgramRun) -> tuple[list[Column], dict[str, Callable[[], NDArray[Any]]]]:
-    """Return the columns and the arrays of a result that has the fields of a run."""
-    columns = [Column(name, real=array.dtype.kind == "f") for name, array in run.fields.items()]
-    return columns, {name: partial(run.pg.gather, array) for name, array in run.fields.items()}
+def columns_of(found: ProgramRun) -> list[Column]:
+    """Return the columns of a result that has the fields of a run."""
+    return [Column(name, real=array.dtype.kind == "f") for name, array in found.fields.items()]
 
 
 def result_of(
-    run: ProgramRun,
-    name: str,
-    columns: Sequence[Column],
-    arrays: Mapping[str, Callable[[], NDArray[Any]]],
+    run: Run,
+    found: ProgramRun,
+    arrays: Mapping[str, PartitionedArray | Callable[[], NDArray[Any]]],
     parameters: Mapping[str, Any],
+    columns: Sequence[Column] | None = None,
 ) -> Result:
-    """Return the result of a run; warn if it has not converged."""
-    result = Result(
-        name,
-        run.pg.graph,
-        dict(arrays),
-        columns=tuple(columns),
-        parameters=dict(parameters),
-        outcome={"iterations": run.iterations, "converged": run.converged},
-        timeline=run.engine.timeline,
-        seconds=run.engine.finish(),
-        edges=run.edges,
-        partitioned=run.pg,
-        passes=run.passes,
-    )
-    if not run.converged and not run.condition.fixed:
+    """Return the result of a run; warn if it has not converged. Default of `columns`: those of the spec."""
+    result = run.finish(
+        found.engine, arrays, columns=columns, parameters=parameters, edges=found.edges, passes=found.passes,
+        outcome={"iterations": found.iterations, "converged": found.converged},
+    )  # fmt: skip
+    condition = found.condition
+    if not found.converged and not condition.fixed:
         msg = (
-            f"{name} did not converge in {run.iterations} iterations: expected {run.condition.text}; "
-            f"{run.condition.remedy}"
+            f"{run.spec.name} did not converge in {found.iterations} iterations: expected {condition.text}; "
+            f"{condition.remedy}"
         )
         warn_caller(msg, ConvergenceWarning)
-    return conclude(result, run.plan)
+    return result
 
 
 def _first_fields(program: VertexProgram, graph: Graph) -> dict[str, NDArray[Any]]:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import types
 
-from evener.engine.checkpoints.checkpoints import open_checkpoints
-from evener.engine.engine import Engine
 from evener.errors import ArgumentError
 from evener.kernels.kernel import Kernel
 from evener.programs.arguments import UNSIGNED_WEIGHTS
@@ -23,25 +21,23 @@ from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_kernels_cpu import KernelShape, make_step
 from evener.programs.vertex_kernels_gpu import MAX_NUMBERS, GpuStep, linked_functions
 from evener.spec.algorithm import StateBytes
-from evener.spec.arguments import check_signed_weights, ensure_placed, graph_of
+from evener.spec.arguments import check_signed_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
-    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.operators import Operator
     from evener.programs.payload import Fields
     from evener.programs.supersteps import ProgramRun
     from evener.programs.vertex_kernels_cpu import ProgramFunctions
     from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.run import Run
 
 __all__ = [
     "APPLY_PARAMETERS",
@@ -112,9 +108,8 @@ def check_fields(
 
 
 def run_functions(
-    graph: Graph | PartitionedGraph,
+    run: Run,
     functions: ProgramFunctions,
-    spec: AlgorithmSpec,
     *,
     first: dict[str, NDArray[Any]],
     message: Payload,
@@ -123,9 +118,6 @@ def run_functions(
     along: tuple[str, ...] = ("out",),
     active: NDArray[np.bool_] | None = None,
     all_work: bool = False,
-    placement: Placement,
-    progress: Callable[[Progress], None] | None,
-    checkpoint: Checkpoint | None,
 ) -> ProgramRun:
     """Place a graph and run checked functions on it.
 
@@ -135,23 +127,22 @@ def run_functions(
     returns, and `active` marks the vertices that are active at first. Other arguments are those of
     `Supersteps` and `vertex_program`.
     """
-    source = graph_of(graph, spec.name)
+    graph, spec = run.graph, run.spec
     shape = KernelShape(
         message=message,
-        real_weights=weights_are_real(source),
-        per_edge=source.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
-        both=along == ("both",) and source.directed,
+        real_weights=weights_are_real(graph),
+        per_edge=graph.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
+        both=along == ("both",) and graph.directed,
         timed="iteration" in functions.send.extra,
-        only_out=along == ("out",) or not source.directed,
+        only_out=along == ("out",) or not graph.directed,
     )
     if shape.per_edge:
-        check_signed_weights(source, UNSIGNED_WEIGHTS)
+        check_signed_weights(graph, UNSIGNED_WEIGHTS)
     kernel = step_kernel(functions, shape)
-    placed_for = _with_messages(spec, len(message.kinds))
-    pg, plan = ensure_placed(graph, placed_for, placement)
+    pg = run.place(_with_messages(spec, len(message.kinds)))
     # Column blocks are part of the placement, so they are built before the run begins.
     columns = _columns(pg, functions, shape, identity, along)
-    engine = Engine(pg, spec.name, progress=progress, host_state=spec.host_state)
+    engine = run.engine()
     supersteps = Supersteps(
         engine, pg, kernel, shape, first=first, identity=identity, along=along,
         keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
@@ -164,8 +155,8 @@ def run_functions(
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
     agreed = (functions.meaning, condition, identity, along)
     facts = {"functions": repr(agreed), "state": state, "active": active}
-    with open_checkpoints(engine, pg, checkpoint, spec.name, facts) as checkpoints:
-        return supersteps.run(active, condition, check, spec.name, checkpoints)._replace(plan=plan)
+    with run.checkpoints(engine, facts) as checkpoints:
+        return supersteps.run(active, condition, check, spec.name, checkpoints)
 
 
 def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:

@@ -183,6 +183,11 @@ class AnswerParts:
             kernels.row_sums(rows.offsets, rows.targets, weights, own, sums[-1], rows.blocks)
         return self.collect(sums)
 
+    def neighbour_sums(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the values at the other ends of each vertex's edges, of both directions."""
+        sums = self.row_sums(block, "out")
+        return sums + self.row_sums(block, "in") if self.graph.directed else sums
+
     def out_strength(self, *, weighted: bool) -> NDArray[Any]:
         """Return the sum of the weights of each vertex's out-edges, or their number."""
         return out_strength(self.graph) if weighted else self.graph.out_degree().astype(np.uint32)

@@ -20,10 +20,10 @@ from evener.spec.arguments import number_of_vertex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evener.engine.checkpoints.request import Checkpoint
     from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.results.result import Result
+    from evener.spec.run import Run
 
 __all__ = ["Goal", "forget_beyond", "parse_goal", "search_each"]
 
@@ -143,17 +143,15 @@ def forget_beyond(
     engine.compute(kernels.forget_beyond, engine.owned, limit, unreached, distance, parent)
 
 
-def search_each(
-    goal: Goal, graph: Graph, search: Callable[[Goal], Result], checkpoint: Checkpoint | None
-) -> Result:
+def search_each(goal: Goal, run: Run, search: Callable[[Goal], Result]) -> Result:
     """Return the results of a search from each source, in the order of `goal.source`.
 
     Raises
     ------
     ArgumentError
-        If `checkpoint` is given: a folder has the checkpoints of one search.
+        If the run writes checkpoints: a folder has the checkpoints of one search.
     """
-    if checkpoint is not None:
+    if run.checkpoint is not None:
         msg = (
             "checkpoint=: expected none with each=True, found one; search from each source with a folder of "
             "its own"
@@ -162,7 +160,7 @@ def search_each(
     ids = goal.source if isinstance(goal.source, list) else [goal.source]
     rows = []
     for source in ids:
-        (number,) = graph.numbers_of([source])
+        (number,) = run.graph.numbers_of([source])
         row = search(replace(goal, source=source, numbers=(int(number),)))
         for name in row:
             row[name]  # gather now: a later run reuses the arrays of the elements

@@ -1,77 +1,24 @@
-"""The end of a run: its result, the prediction of its plan, and a record of the run for later plans."""
+"""The end of a run: the prediction of its plan, and a record of the run for later plans."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evener.elements.cuda.discovery import driver_present
 from evener.engine.timeline import Span
 from evener.results.ranks import join_timelines
-from evener.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from evener.engine.array import PartitionedArray
-    from evener.engine.engine import Engine
     from evener.engine.timeline import Timeline
     from evener.planning.plan import Plan
-    from evener.spec.algorithm import AlgorithmSpec
+    from evener.results.result import Result
 
-__all__ = ["conclude", "finish_run", "record_run"]
+__all__ = ["conclude", "record_run"]
 
 # Seconds of the shortest run that is recorded.
 MIN_SECONDS = 0.010
 # Largest part of a recorded run that compiles kernels.
 _MAX_COMPILING = 0.02
-
-
-def finish_run(
-    engine: Engine,
-    spec: AlgorithmSpec,
-    arrays: Mapping[str, PartitionedArray | Callable[[], NDArray[Any]]],
-    *,
-    plan: Plan | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    outcome: Mapping[str, Any] | None = None,
-    edges: int | None = None,
-    passes: float = 1.0,
-) -> Result:
-    """End a run, and return its result.
-
-    This is a collective operation; all ranks must call it.
-
-    Parameters
-    ----------
-    engine : Engine
-    spec : AlgorithmSpec
-        The algorithm; its columns describe the arrays.
-    arrays : mapping of str to PartitionedArray or callable
-        The arrays of the result by name, or functions that gather them.
-    plan : Plan, optional
-        The plan of `ensure_placed`, which the result is compared with.
-    parameters, outcome, edges, passes
-        As in `Result`. Default of `edges`: the stored edges of the graph.
-    """
-    pg = engine.partitioned
-    seconds = engine.finish()
-    result = Result(
-        spec.name,
-        pg.graph,
-        {name: one if callable(one) else partial(pg.gather, one) for name, one in arrays.items()},
-        columns=spec.columns,
-        parameters=parameters or {},
-        outcome=outcome,
-        timeline=engine.timeline,
-        seconds=seconds,
-        edges=pg.graph.m if edges is None else edges,
-        partitioned=pg,
-        passes=passes,
-    )
-    return conclude(result, plan)
 
 
 def conclude(result: Result, plan: Plan | None = None) -> Result:

@@ -15,28 +15,21 @@ Dasari, Desh, Zubair: ParK: An Efficient Algorithm for k-core Decomposition on M
 
 import evener as ev
 from evener.kernels.kernel import KernelFile
-from evener.spec.arguments import ensure_placed, parse_placement
-from evener.spec.recording import finish_run
-from evener.system.agreement import collective
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener_kcore import SPEC
 
 kernels = KernelFile(__package__)
 
 
-@collective()
-def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progress=None):
+@driver(SPEC)
+def kcore(graph, **options):
     """Return the core number of every vertex.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
-    graph : Graph or PartitionedGraph
+    graph : Graph, PartitionedGraph or str
         Undirected, without self-loops and repeated edges.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `evener.plan`.
-    progress : callable, optional
-        Called with a `Progress` at the start of each superstep.
 
     Returns
     -------
@@ -48,18 +41,17 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
     ArgumentError
         If the graph is directed.
     """
-    if getattr(graph, "graph", graph).directed:
+    run = begin(SPEC, graph, options)
+    if run.graph.directed:
         raise ev.ArgumentError(
             "expected an undirected graph, found a directed one; read it with directed=False"
         )
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    placed, plan = ensure_placed(graph, SPEC, placement)
-    engine = ev.Engine(placed, SPEC.name, progress=progress)
+    engine = run.engine()
     offsets, targets, _ = engine.out
     lost, core = engine.array("uint32", 0), engine.owned_array("int32", -1)
     queue, length = engine.owned_array("uint32"), engine.counter()
 
-    level, left = 0, placed.graph.n
+    level, left = 0, run.graph.n
     while left:
         engine.superstep("next level")
         while peeled := engine.compute(
@@ -71,4 +63,4 @@ def kcore(graph, *, on=None, policy="auto", alpha=None, gpu_memory=None, progres
             engine.push(lost, "add")
         level += 1
 
-    return finish_run(engine, SPEC, {"core": core}, plan=plan)
+    return run.finish(engine, {"core": core})

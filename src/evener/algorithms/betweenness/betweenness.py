@@ -16,7 +16,7 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -24,29 +24,23 @@ from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
 from evener.algorithms.betweenness.search import BetweennessState, Pace
-from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
-from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
-from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement
-from evener.spec.recording import finish_run
-from evener.system.agreement import collective
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
     from numpy.typing import ArrayLike, NDArray
 
     from evener.engine.checkpoints.checkpoints import Checkpoints
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
+    from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["betweenness", "sources_of"]
 
@@ -61,7 +55,7 @@ NARROW = 1 << 12
 NARROW_LEVELS = 1 << 10
 
 
-@collective()
+@driver(SPEC)
 def betweenness(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -69,16 +63,9 @@ def betweenness(
     k: int | None = None,
     seed: int = 0,
     normalized: bool = True,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the share of the shortest paths between other vertices that leads through each vertex.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -95,8 +82,6 @@ def betweenness(
     normalized : bool, default True
         Divide by the number of pairs, ``(n - 1) (n - 2)``. Otherwise the values of an undirected graph are
         halved, because each pair is counted from both ends.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -113,10 +98,6 @@ def betweenness(
         paths to the vertices of one level differ by a factor of more than 2^1700.
     UnknownVertexError
         If a source is not in the graph.
-    DeviceError
-        If a GPU is named and none can be used, or if a GPU fails.
-    OutOfMemoryError
-        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Notes
     -----
@@ -134,13 +115,11 @@ def betweenness(
     [0.0, 3.0, 5.0, 0.0, 0.0]
     """
     normalized = check_bool(normalized, "normalized")
-    given = opened(graph, SPEC)
-    chosen = sources_of(graph_of(given, "betweenness"), sources, k, seed)
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = ensure_placed(given, SPEC, placement, passes=len(chosen))
-    both = not pg.graph.directed
-    engine = Engine(pg, "betweenness", progress=progress, from_both_ends=both, host_state=SPEC.host_state)
-    with open_checkpoints(engine, pg, checkpoint, "betweenness", {"sources": chosen}) as checkpoints:
+    run = begin(SPEC, graph, options)
+    chosen = sources_of(run.graph, sources, k, seed)
+    pg = run.place(passes=len(chosen))
+    engine = run.engine(from_both_ends=not pg.graph.directed)
+    with run.checkpoints(engine, {"sources": chosen}) as checkpoints:
         centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     parameters = {
@@ -149,11 +128,9 @@ def betweenness(
         "seed": seed,
         "normalized": normalized,
     }
-    return finish_run(
+    return run.finish(
         engine,
-        SPEC,
         {"centrality": lambda: pg.gather(centrality) * factor},
-        plan=plan,
         parameters=parameters,
         edges=edges if pg.graph.directed else edges // 2,
         passes=len(chosen),

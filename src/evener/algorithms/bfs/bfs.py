@@ -15,7 +15,7 @@ Beamer, Asanović, Patterson: Direction-Optimizing Breadth-First Search (SC 2012
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -23,37 +23,32 @@ from evener.algorithms.bfs import SPEC
 from evener.algorithms.bfs.direction import TUNING
 from evener.algorithms.bfs.group import search_on_group
 from evener.algorithms.bfs.search import Search
-from evener.engine.checkpoints.checkpoints import open_checkpoints
-from evener.engine.engine import Engine, PartitionedArray
 from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
-from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
-from evener.spec.recording import finish_run
-from evener.system.agreement import collective
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Literal
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from evener.engine.checkpoints.checkpoints import Checkpoints
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
+    from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
-    from evener.planning.plan import Plan
     from evener.results.result import Result
-    from evener.spec.algorithm import AlgorithmSpec
+    from evener.spec.run import Run
+    from evener.spec.run_options import RunOptions
 
-__all__ = ["bfs", "run_bfs"]
+__all__ = ["bfs", "search_edges"]
 
 kernels = KernelFile(__package__)
 
 
-@collective()
+@driver(SPEC)
 def bfs(
     graph: Graph | PartitionedGraph | str,
     source: Any = None,
@@ -62,16 +57,9 @@ def bfs(
     target: Any = None,
     cutoff: float | None = None,
     each: bool = False,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the distance in edges from the nearest source to every vertex, and a tree of shortest paths.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -91,8 +79,6 @@ def bfs(
     each : bool, default False
         If true, search once from each source. The result is a `ResultRows`, whose arrays have one row for
         each source, in the order of `sources`.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -104,14 +90,9 @@ def bfs(
     Raises
     ------
     ArgumentError
-        Without a source. For a negative cutoff, an unknown element or policy, a share outside 0..1, or a
-        placement of a graph that is placed.
+        Without a source, or for a negative cutoff.
     UnknownVertexError
         If a source or the target is not in the graph.
-    DeviceError
-        If a GPU is named and none can be used, or if a GPU fails.
-    OutOfMemoryError
-        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Examples
     --------
@@ -126,49 +107,31 @@ def bfs(
     [-1, -1, 0, 0, 1, -1]
     """
     several = check_bool(each, "each")
-    given = opened(graph, SPEC)
-    goal = parse_goal(graph_of(given, "bfs"), "bfs", source, sources, target, cutoff)
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = ensure_placed(given, SPEC, placement, required_directions="out")
+    run = begin(SPEC, graph, options)
+    goal = parse_goal(run.graph, "bfs", source, sources, target, cutoff)
+    pg = run.place(required_directions="out")
 
     def search(goal: Goal) -> Result:
-        return run_bfs(pg, plan, SPEC, goal, goal.parameters, progress, checkpoint)
+        return search_edges(run, pg, goal, goal.parameters)
 
-    return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
+    return search_each(goal, run, search) if several else search(goal)
 
 
-def run_bfs(
+def search_edges(
+    run: Run,
     pg: PartitionedGraph,
-    plan: Plan | None,
-    spec: AlgorithmSpec,
     goal: Goal,
     parameters: Mapping[str, Any],
-    progress: Callable[[Progress], None] | None,
-    checkpoint: Checkpoint | None,
-    *,
     as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
 ) -> Result:
     """Return a search, for an algorithm whose distances are numbers of edges.
 
-    Parameters
-    ----------
-    pg : PartitionedGraph
-    plan : Plan or None
-        The plan of the placement.
-    spec : AlgorithmSpec
-        The algorithm.
-    goal : Goal
-    parameters : mapping
-        Parameters of the result.
-    progress : callable or None
-    checkpoint : Checkpoint or None
-    as_distance : callable
-        Converts distances in edges, int32 of shape (n,), to distances of the algorithm.
+    `as_distance` converts distances in edges, int32 of shape (n,), to distances of the algorithm.
     """
     undirected = not pg.graph.directed
-    engine = Engine(pg, spec.name, progress=progress, from_both_ends=undirected, host_state=spec.host_state)
+    engine = run.engine(from_both_ends=undirected)
     bottom_up = undirected or pg.directions == "both"
-    with open_checkpoints(engine, pg, checkpoint, spec.name, parameters) as checkpoints:
+    with run.checkpoints(engine, parameters) as checkpoints:
         distance, parent = _search(engine, checkpoints, pg.graph, goal, bottom_up=bottom_up)
     engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
@@ -177,7 +140,7 @@ def run_bfs(
         "parent": lambda: pg.gather_numbers(parent),
     }
     edges = edges if pg.graph.directed else edges // 2
-    return finish_run(engine, spec, arrays, plan=plan, parameters=parameters, edges=edges)
+    return run.finish(engine, arrays, parameters=parameters, edges=edges)
 
 
 def _search(

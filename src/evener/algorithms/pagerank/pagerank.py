@@ -15,40 +15,38 @@ Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from evener.algorithms.pagerank import SPEC
 from evener.algorithms.pagerank.personalization import as_mapping, jumps_of, teleport_of
 from evener.algorithms.pagerank.weights import uses_weights
-from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import Bounded
-from evener.engine.engine import Engine, PartitionedArray
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
 from evener.partition.column_blocks import column_blocks_of
-from evener.spec.arguments import ensure_placed, graph_of, opened, parse_placement, unsigned
-from evener.spec.recording import finish_run
+from evener.spec.arguments import unsigned
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 from evener.spec.strength import placed_strength
-from evener.system.agreement import collective
 from evener.system.caller import warn_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Literal
 
     from numpy.typing import DTypeLike, NDArray
 
     from evener.elements import Element
     from evener.engine.checkpoints.checkpoints import Checkpoints
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
+    from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["pagerank", "rank_dtype", "tolerance_of"]
 
@@ -61,7 +59,7 @@ _FLOAT32_TOL = 5e-7
 _CLOSE = 1e-2
 
 
-@collective()
+@driver(SPEC)
 def pagerank(
     graph: Graph | PartitionedGraph | str,
     *,
@@ -73,16 +71,9 @@ def pagerank(
     weights: bool | None = None,
     dtype: DTypeLike | None = None,
     semantics: str = "networkx",
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the PageRank of every vertex: the probability that a random surfer is there.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -109,8 +100,6 @@ def pagerank(
         is at least 5e-7, else "float64". Rounding to float32 changes the ranks by about 2e-8.
     semantics : {"networkx", "graphalytics"}, default "networkx"
         "graphalytics" runs exactly `max_iter` iterations and ignores `tol`.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -132,10 +121,6 @@ def pagerank(
         weight is negative, NaN or infinite.
     UnknownVertexError
         If the personalization names a vertex that is not in the graph.
-    DeviceError
-        If a GPU is named and none can be used, or if a GPU fails.
-    OutOfMemoryError
-        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Notes
     -----
@@ -154,11 +139,10 @@ def pagerank(
     given_dtype = None if dtype is None else _dtype_name(dtype)
     max_iter = int(max_iter)
     personalization = as_mapping(personalization)
-    given = opened(graph, SPEC)
-    jumps = jumps_of(graph_of(given, "pagerank"), personalization)
-    weights = uses_weights(graph_of(given, "pagerank"), weights, semantics)
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = ensure_placed(given, SPEC, placement)
+    run = begin(SPEC, graph, options)
+    jumps = jumps_of(run.graph, personalization)
+    weights = uses_weights(run.graph, weights, semantics)
+    pg = run.place()
     n = pg.graph.n
     tolerance = tolerance_of(n, tol=tol, stop=stop, semantics=semantics)
     dtype = given_dtype or rank_dtype(tolerance)
@@ -170,7 +154,7 @@ def pagerank(
         for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
     ]
     strength = placed_strength(pg) if weights else None
-    engine = Engine(pg, "pagerank", progress=progress, host_state=SPEC.host_state)
+    engine = run.engine()
     parameters = {
         "damping": damping,
         "tol": tol,
@@ -181,7 +165,7 @@ def pagerank(
         "dtype": dtype,
         "semantics": semantics,
     }
-    with open_checkpoints(engine, pg, checkpoint, "pagerank", parameters) as checkpoints:
+    with run.checkpoints(engine, parameters) as checkpoints:
         rank, iterations, change = _iterate(
             engine,
             checkpoints,
@@ -197,11 +181,9 @@ def pagerank(
             dtype=dtype,
         )
     converged = (change < tolerance or n == 0) if tolerance else None
-    result = finish_run(
+    result = run.finish(
         engine,
-        SPEC,
         {"rank": rank},
-        plan=plan,
         parameters=parameters,
         outcome={"iterations": iterations, "converged": converged},
         edges=pg.graph.m * iterations,

@@ -20,11 +20,11 @@ from __future__ import annotations
 import math
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
-from evener.algorithms.bfs.bfs import run_bfs
+from evener.algorithms.bfs.bfs import search_edges
 from evener.algorithms.sssp import SPEC
 from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
 from evener.algorithms.sssp.range_check import check_range
@@ -36,37 +36,28 @@ from evener.algorithms.sssp.settle import (
     settle_single,
     settle_together,
 )
-from evener.engine.checkpoints.checkpoints import open_checkpoints
-from evener.engine.engine import Engine, PartitionedArray
+from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
-from evener.spec.arguments import (
-    check_weights,
-    ensure_placed,
-    graph_of,
-    opened,
-    parse_placement,
-    unsigned,
-)
+from evener.spec.arguments import check_weights, unsigned
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
-from evener.spec.recording import finish_run
-from evener.system.agreement import collective
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from evener.engine.checkpoints.checkpoints import Checkpoints
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
+    from evener.engine.engine import Engine
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
-    from evener.planning.plan import Plan
     from evener.results.result import Result
+    from evener.spec.run import Run
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["sssp"]
 
@@ -98,7 +89,7 @@ class _Tree(NamedTuple):
     beyond: int
 
 
-@collective()
+@driver(SPEC)
 def sssp(
     graph: Graph | PartitionedGraph | str,
     source: Any = None,
@@ -108,16 +99,9 @@ def sssp(
     cutoff: float | None = None,
     each: bool = False,
     delta: float | None = None,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the least distance from any source to every vertex, and a tree of shortest paths.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
@@ -140,8 +124,6 @@ def sssp(
     delta : float, optional
         Width of a bucket. It changes the time, not the answer. Default: twice the mean weight
         over the mean degree; more on several elements.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
@@ -157,10 +139,6 @@ def sssp(
         distance is above the largest float64, or is a sum of integer weights of 2^53 or more.
     UnknownVertexError
         If a source or the target is not in the graph.
-    DeviceError
-        If a GPU is named and none can be used, or if a GPU fails.
-    OutOfMemoryError
-        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Examples
     --------
@@ -178,44 +156,32 @@ def sssp(
         msg = f"delta=: expected a number above 0 in the range of float64, found {delta!r}"
         raise ArgumentError(msg)
     several = check_bool(each, "each")
-    given = opened(graph, SPEC)
-    whole = graph_of(given, "sssp")
-    goal = parse_goal(whole, "sssp", source, sources, target, cutoff)
-    dtype = whole.weight_dtype
+    run = begin(SPEC, graph, options)
+    goal = parse_goal(run.graph, "sssp", source, sources, target, cutoff)
+    dtype = run.graph.weight_dtype
     need = "shortest paths need weights of 0 or more on every edge"
-    heaviest = 0.0 if dtype is None else check_weights(whole, need)
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = ensure_placed(given, SPEC, placement)
+    heaviest = 0.0 if dtype is None else check_weights(run.graph, need)
+    pg = run.place()
 
     def search(goal: Goal) -> Result:
         parameters = {**goal.parameters, "delta": delta}
         if dtype is not None:
             fits = dtype.kind in "iu" and bool(heaviest < FAR)
-            return _run_sssp(pg, plan, goal, parameters, progress, checkpoint, integers=fits)
-        return run_bfs(
-            pg, plan, SPEC, goal, parameters, progress, checkpoint, as_distance=_unreached_infinite
-        )
+            return _search_weights(run, pg, goal, parameters, integers=fits)
+        return search_edges(run, pg, goal, parameters, _unreached_infinite)
 
-    return search_each(goal, pg.graph, search, checkpoint) if several else search(goal)
+    return search_each(goal, run, search) if several else search(goal)
 
 
-def _run_sssp(
-    pg: PartitionedGraph,
-    plan: Plan | None,
-    goal: Goal,
-    parameters: dict[str, Any],
-    progress: Callable[[Progress], None] | None,
-    checkpoint: Checkpoint | None,
-    *,
-    integers: bool,
+def _search_weights(
+    run: Run, pg: PartitionedGraph, goal: Goal, parameters: dict[str, Any], *, integers: bool
 ) -> Result:
     """Return a search over weights. If `integers`, try distances of 32 bits first."""
-    undirected = not pg.graph.directed
-    engine = Engine(pg, "sssp", progress=progress, from_both_ends=undirected, host_state=SPEC.host_state)
+    engine = run.engine(from_both_ends=not pg.graph.directed)
     wider = 1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
     width = parameters["delta"] or _bucket_width(pg.graph) * wider
     infinity = np.float64(np.inf)
-    with open_checkpoints(engine, pg, checkpoint, "sssp", parameters) as checkpoints:
+    with run.checkpoints(engine, parameters) as checkpoints:
         search = partial(_search, engine, checkpoints, goal, pg.graph.m, float(width))
         tree = None
         if integers and not checkpoints.has(distance_name(infinity.dtype)):
@@ -229,7 +195,7 @@ def _run_sssp(
         "parent": lambda: pg.gather_vertices(parent),
     }
     edges = tree.edges if pg.graph.directed else tree.edges // 2
-    return finish_run(engine, SPEC, arrays, plan=plan, parameters=parameters, edges=edges)
+    return run.finish(engine, arrays, parameters=parameters, edges=edges)
 
 
 def _search(

@@ -20,30 +20,24 @@ Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via S
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from evener.algorithms.wcc import SPEC
 from evener.algorithms.wcc.group import label_on_group
-from evener.engine.checkpoints.checkpoints import open_checkpoints
 from evener.engine.checkpoints.state import VertexNumbers
-from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.kernel import KernelFile
-from evener.spec.arguments import ensure_placed, opened, parse_placement
-from evener.spec.recording import finish_run
-from evener.system.agreement import collective
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Literal
-
     from evener.engine.checkpoints.checkpoints import Checkpoints
-    from evener.engine.checkpoints.request import Checkpoint
-    from evener.engine.timeline import Progress
+    from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["wcc"]
 
@@ -53,43 +47,24 @@ kernels = KernelFile(__package__)
 LINKED_FIRST = 2
 
 
-@collective()
+@driver(SPEC)
 def wcc(
     graph: Graph | PartitionedGraph | str,
-    *,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: Checkpoint | None = None,
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the component of every vertex, ignoring the direction of edges.
-
-    This is a collective operation; all ranks must call it.
 
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
         A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
         count.
-    on, policy, alpha, gpu_memory, progress, checkpoint
-        The options of every run: see `plan` for the first four, `Progress` and `Checkpoint`.
 
     Returns
     -------
     Result
         ``component``: shape (n,), the id of the first vertex in the component. `outcome` has the number of
         ``components``.
-
-    Raises
-    ------
-    ArgumentError
-        For an unknown element or policy, a share outside 0..1, or a placement of a graph that is placed.
-    DeviceError
-        If a GPU is named and none can be used, or if a GPU fails.
-    OutOfMemoryError
-        If the run needs more memory than is available; `DeviceOutOfMemory` for a GPU.
 
     Examples
     --------
@@ -98,17 +73,16 @@ def wcc(
     >>> ev.wcc(g)["component"].tolist()
     [4, 4, 4, 9]
     """
-    given = opened(graph, SPEC)
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = ensure_placed(given, SPEC, placement)
-    engine = Engine(pg, "wcc", progress=progress, host_state=SPEC.host_state)
-    with open_checkpoints(engine, pg, checkpoint, "wcc", {}) as checkpoints:
+    run = begin(SPEC, graph, options)
+    pg = run.place()
+    engine = run.engine()
+    with run.checkpoints(engine, {}) as checkpoints:
         label = _label(engine, checkpoints, pg.graph)
     engine.finish()
     # The label of a root is its own number.
     components = int(engine.compute(kernels.count_roots, engine.owned, engine.vertices, label))
     arrays = {"component": lambda: pg.gather_numbers(label)}
-    return finish_run(engine, SPEC, arrays, plan=plan, outcome={"components": components})
+    return run.finish(engine, arrays, outcome={"components": components})
 
 
 def _label(engine: Engine, checkpoints: Checkpoints, graph: Graph) -> PartitionedArray:

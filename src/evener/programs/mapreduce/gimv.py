@@ -7,7 +7,6 @@ between iterations, so only messages are copied.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,7 +19,7 @@ from evener.kernels.kernel import Kernel, LinkedFile
 from evener.partition.partitioned import PartitionedGraph
 from evener.programs.compilation import digest, source_key
 from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
-from evener.programs.mapreduce.job import SPEC, MapReduceJob, memory_limit, place
+from evener.programs.mapreduce.job import MapReduceJob, memory_limit, place
 from evener.programs.mapreduce.reducer import Combine
 from evener.programs.mapreduce.routers import by_owner
 from evener.programs.mapreduce.stages import Stages
@@ -32,18 +31,17 @@ from evener.system.agreement import on_all_ranks
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.engine.timeline import Progress
     from evener.partition.partition import Partition
-    from evener.partition.placement import Placement
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
     from evener.programs.mapreduce.records import SortedRun
+    from evener.spec.run import Run
 
 __all__ = ["FILE", "run_two_stages"]
 
@@ -55,15 +53,13 @@ _MIN_CHUNK = 1 << 16
 
 
 def run_two_stages(
-    graph: Graph | PartitionedGraph,
+    run: Run,
     operators: Operators,
     signature: Signature,
     *,
     first: Mapping[str, NDArray[Any]],
     identity: Any,
     condition: Condition,
-    placement: Placement,
-    progress: Callable[[Progress], None] | None,
 ) -> ProgramRun:
     """Place a graph and run GIM-V on it, in two stages for each iteration.
 
@@ -72,8 +68,8 @@ def run_two_stages(
     The operators are checked for the signature. `first` has the first values of the fields, and `identity` is
     the combined message of a vertex without in-edges. Other arguments are those of `evener.gimv`.
     """
-    pg = _placed(graph, placement, fields=not signature.value.single)
-    stages = Stages(pg, "gimv", progress)
+    pg = _placed(run, fields=not signature.value.single)
+    stages = Stages(pg, "gimv", run.progress)
     steps: CpuStages | GpuStages
     if pg.elements[0].kind == "cuda":
         (values,) = first.values()
@@ -312,12 +308,12 @@ def _uploaded(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
     return [element.upload(values) for element, values in zip(pg.elements, parts, strict=True)]
 
 
-def _placed(graph: Graph | PartitionedGraph, placement: Placement, *, fields: bool) -> PartitionedGraph:
+def _placed(run: Run, *, fields: bool) -> PartitionedGraph:
     """Return the graph on CPU elements or, without fields, on GPUs of one rank; an error for other GPUs."""
     world = current_world()
-    if not isinstance(graph, PartitionedGraph):
-        on_all_ranks(world, lambda: _check_kinds(placement.kinds, world.size, fields=fields))
-    pg, _ = place(graph, replace(placement, directions=SPEC.directions))
+    if not isinstance(run.given, PartitionedGraph):
+        on_all_ranks(world, lambda: _check_kinds(run.placement.kinds, world.size, fields=fields))
+    pg = place(run)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
     _check_kinds([kind for of_rank in kinds for kind in of_rank], pg.world.size, fields=fields)
     return pg

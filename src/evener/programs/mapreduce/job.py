@@ -20,7 +20,6 @@ from evener.programs.mapreduce.routers import check_keys
 from evener.programs.mapreduce.runs import Runs
 from evener.programs.mapreduce.worker import worker_on
 from evener.spec.algorithm import AlgorithmSpec, StateBytes, Traffic
-from evener.spec.arguments import ensure_placed
 from evener.system.agreement import on_all_ranks
 from evener.system.memory import available, parse_bytes, require_for_run
 
@@ -30,13 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.graph.graph import Graph
-    from evener.partition.placement import Placement
-    from evener.planning.plan import Plan
     from evener.programs.mapreduce.records import Grouped, Sorted
     from evener.programs.mapreduce.routers import Router
     from evener.programs.mapreduce.stages import Stages
     from evener.programs.mapreduce.worker import JobFunctions, JobWorker
+    from evener.spec.run import Run
     from evener.system.world import World
 
     # The keys and the columns of some records.
@@ -61,14 +58,15 @@ SPEC = AlgorithmSpec(
 _MEMORY_SHARE = 0.5
 
 
-def place(graph: Graph | PartitionedGraph, placement: Placement) -> tuple[PartitionedGraph, Plan | None]:
-    """Return the graph on elements, as `ensure_placed`; the default is all cores.
+def place(run: Run) -> PartitionedGraph:
+    """Return the graph on elements for MapReduce; the default is all cores.
 
     This is a collective operation; all ranks must call it.
     """
-    if not isinstance(graph, PartitionedGraph) and placement.on is None:
-        placement = replace(placement, on=("cpu",))
-    return ensure_placed(graph, SPEC, placement)
+    run.placement = replace(run.placement, directions=SPEC.directions)
+    if not isinstance(run.given, PartitionedGraph) and run.placement.on is None:
+        run.placement = replace(run.placement, on=("cpu",))
+    return run.place(SPEC)
 
 
 def memory_limit(memory: str | int | None, world: World) -> int:

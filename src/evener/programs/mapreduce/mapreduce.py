@@ -6,7 +6,7 @@ element, which sorts its records and reduces the payloads of each key to one row
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -27,10 +27,9 @@ from evener.programs.mapreduce.runs import joined
 from evener.programs.mapreduce.stages import Stages
 from evener.programs.mapreduce.worker import JobFunctions
 from evener.programs.operators import read_operator
-from evener.results.result import Result
-from evener.spec.arguments import check_signed_weights, graph_of, opened, parse_placement
-from evener.spec.recording import conclude
-from evener.system.agreement import collective
+from evener.spec.arguments import check_signed_weights
+from evener.spec.run import begin
+from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,19 +37,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.mapreduce.records import SortedRun
     from evener.programs.mapreduce.reducer import Reducer
     from evener.programs.mapreduce.routers import Router
+    from evener.spec.run_options import BasicOptions
 
 __all__ = ["mapreduce"]
 
 _ROUTERS: dict[str, Callable[[PartitionedGraph], Router]] = {"hash": by_hash, "block": by_block}
 
 
-@collective(own=("memory",))
+@driver(SPEC, own=("memory",))
 def mapreduce(
     graph: Graph | PartitionedGraph | str,
     map: Callable[..., Any],  # noqa: A002 - the name of the stage
@@ -60,15 +59,11 @@ def mapreduce(
     values: ArrayLike | None = None,
     owner: Literal["hash", "block"] = "hash",
     memory: str | int | None = None,
-    on: str | Sequence[str] | None = None,
-    policy: str = "auto",
-    alpha: float | Literal["auto"] | None = None,
-    gpu_memory: str | int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **options: Unpack[BasicOptions],
 ) -> Rows:
     """Return one row for each key of a key-value job over the edges of a graph.
 
-    This is a collective operation; all ranks must call it.
+    The job runs on all cores unless `on` names other elements.
 
     Parameters
     ----------
@@ -95,10 +90,6 @@ def mapreduce(
     memory : int or str, optional
         The bytes that records may use on each rank, and on each GPU, such as ``"2GiB"``. A larger job runs in
         chunks, and writes sorted runs to the cache folder. Default: half of the available memory.
-    on, policy, alpha, gpu_memory
-        Where to run a graph that is not placed: see `plan`. The default is ``on="cpu"``.
-    progress : callable, optional
-        Called with a `Progress` as each stage begins.
 
     Returns
     -------
@@ -134,8 +125,8 @@ def mapreduce(
     >>> rows.keys.tolist(), [column.tolist() for column in rows.values]
     ([1, 2], [[1, 2], [9.0, 3.0]])
     """
-    given = opened(graph, SPEC)
-    source = graph_of(given, "mapreduce")
+    run = begin(SPEC, graph, options)
+    source = run.graph
     if owner not in _ROUTERS:
         msg = f'owner=: expected "hash" or "block", found {owner!r}'
         raise ArgumentError(msg)
@@ -160,9 +151,8 @@ def mapreduce(
         found = "neither" if combine is None else "both"
         msg = f"mapreduce: expected combine= or reduce=, found {found}"
         raise ArgumentError(msg)
-    placement = parse_placement(SPEC, on, policy, alpha, gpu_memory)
-    pg, plan = place(given, placement)
-    stages = Stages(pg, "mapreduce", progress)
+    pg = place(run)
+    stages = Stages(pg, "mapreduce", run.progress)
     job = MapReduceJob(
         pg,
         stages,
@@ -172,19 +162,9 @@ def mapreduce(
     )
     keys, columns = _of_rank(job.run(_local_values(pg, of_vertices)))
     pairs, spilled = pg.world.allreduce((job.pairs, job.spilled), "sum")
-    run = Result(
-        "mapreduce",
-        pg.graph,
-        {},
-        parameters={"owner": owner},
-        outcome={"pairs": pairs, "spilled": spilled},
-        timeline=stages.timeline,
-        seconds=stages.finish(),
-        edges=pg.graph.m,
-        partitioned=pg,
-        passes=0,
-    )
-    return Rows(keys, columns, single=reduce_stage.payload.single, run=conclude(run, plan))
+    outcome = {"pairs": pairs, "spilled": spilled}
+    result = run.finish(stages, {}, parameters={"owner": owner}, outcome=outcome, passes=0)
+    return Rows(keys, columns, single=reduce_stage.payload.single, run=result)
 
 
 def _vertex_values(values: ArrayLike | None, graph: Graph, extra: Sequence[str]) -> NDArray[Any]:

@@ -31,6 +31,7 @@ class Stages:
         self, pg: PartitionedGraph, algorithm: str, progress: Callable[[Progress], None] | None
     ) -> None:
         on_all_ranks(pg.world, lambda: check_progress(progress))
+        self.partitioned = pg
         self.elements = pg.elements
         self.world = pg.world
         self._active = [partition.owned for partition in pg.partitions]

@@ -22,6 +22,7 @@ from evener.programs.eigenvectors import (
     check_largest,
     equal_length,
     factors_used,
+    float32_above,
     unit_length,
     vanishes,
 )
@@ -112,14 +113,14 @@ def eigenvector(
     condition = relative_change(tol, max_iter)
     run = begin(SPEC, graph, options)
     weighted = factors_used(run.graph, weights, "eigenvector centrality")
-    found = run_program(run, _program(run.graph.n, weighted=weighted), condition)
+    found = run_program(run, _program(run.graph.n, tol, weighted=weighted), condition)
     norm = equal_length if vanishes(found, "eigenvector", weighted=weighted) else unit_length
     columns = {"centrality": lambda: norm(found.pg, found.fields["value"])}
     parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
     return result_of(run, found, columns, parameters)
 
 
-def _program(n: int, *, weighted: bool) -> VertexProgram:
+def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
     """Each vertex sends its value; all vertices stay active."""
 
     def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
@@ -139,6 +140,7 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
         combine=lambda a, b: a + b,
         apply=apply,
         aggregate=lambda state: state.value,
+        float32_above=float32_above(tol),
     )
 
 

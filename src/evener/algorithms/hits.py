@@ -21,6 +21,7 @@ from evener.programs.eigenvectors import (
     check_largest,
     equal_sum,
     factors_used,
+    float32_above,
     unit_sum,
     vanishes,
 )
@@ -108,14 +109,14 @@ def hits(
     condition = relative_change(tol, max_iter)
     run = begin(SPEC, graph, options)
     weighted = factors_used(run.graph, weights, "HITS")
-    found = run_program(run, _program(run.graph.n, weighted=weighted), condition)
+    found = run_program(run, _program(run.graph.n, tol, weighted=weighted), condition)
     norm = equal_sum if vanishes(found, "hits", weighted=weighted) else unit_sum
     columns = {name: (lambda name=name: norm(found.pg, found.fields[name])) for name in found.fields}
     parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
     return result_of(run, found, columns, parameters)
 
 
-def _program(n: int, *, weighted: bool) -> VertexProgram:
+def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
     """Odd supersteps compute authorities, even supersteps compute hubs. All vertices stay active."""
 
     def send(state: Any, weight: Any, iteration: int) -> Any:  # noqa: ARG001 - the parameters of every `send`
@@ -136,6 +137,7 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
         along=("out", "in"),
         # The next superstep reads hubs if it is odd.
         aggregate=lambda state, iteration: state.authority if iteration % 2 else state.hub,
+        float32_above=float32_above(tol),
     )
 
 

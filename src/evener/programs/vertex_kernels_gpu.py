@@ -75,6 +75,8 @@ class GpuArrays:
         wide = message.dtypes[0] if message.single else np.dtype(np.int64)
         self.combined = element.allocate(owned * len(message.dtypes), wide)
         self._addresses: dict[tuple[int, ...], Any] = {}
+        # The messages and the superstep whose combined messages `combined` has already.
+        self.ahead: tuple[Any, ...] | None = None
         if lengths is not None:
             # The longest rows come first, so that blocks with a long row get no other.
             order = np.argsort(lengths, kind="stable")[::-1].astype(np.uint32)
@@ -123,17 +125,23 @@ class GpuStep:
         self._apply = Kernel(cuda=apply, name="apply_messages" if single else "apply_tuples")
 
     def __call__(
-        self, gpu: GpuArrays, dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
-        fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int,
-        iteration: int, total: float, scheduled: Any, active: Any,
+        self, gpu: GpuArrays, next_near: Any, next_far: Any, dense: bool, first: bool, everyone: bool,  # noqa: FBT001
+        near: Any, far: Any, fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any,
+        n: int, iteration: int, total: float, scheduled: Any, active: Any,
     ) -> Any:  # fmt: skip
-        """Launch the kernels of a superstep. If `dense`, they read all edges in column blocks, if built."""
+        """Launch the kernels of a superstep. If `dense`, they read all edges in column blocks, if built.
+
+        With `next_near`, all vertices work in the next superstep too. The GPU begins it, so that it does not
+        wait for the host.
+        """
         shape, place, works = self._shape, (degree, vertices, n, iteration), (everyone, scheduled)
         if not first and self._combines:
-            self._combine(gpu, near, far, nothing, dense, works, sent, place)
+            if gpu.ahead != _superstep(sent, iteration) or not everyone:
+                self._combine(gpu, near, far, nothing, dense, works, sent, place)
         elif not first:
             states = gpu.addresses(sent if shape.per_edge else fields)
             self._find_most_frequent(gpu, near, far, nothing[0], works, sent[0], states, place)
+        gpu.ahead = None
         messages = (sent[0], next_sent[0])
         if not shape.message.single:
             messages = (gpu.addresses(sent), gpu.addresses(next_sent))
@@ -144,6 +152,11 @@ class GpuStep:
         if shape.per_edge:
             for field, target in zip(fields, next_sent, strict=True):
                 target[: len(field)] = field
+        if next_near is not None and self._combines:
+            result.ready = gpu.element.record()
+            place = (degree, vertices, n, iteration + 1)
+            self._combine(gpu, next_near, next_far, nothing, dense, works, next_sent, place)
+            gpu.ahead = _superstep(next_sent, iteration + 1)
         return result
 
     def _combine(
@@ -179,6 +192,11 @@ class GpuStep:
         for rows, places in ((gpu.long_rows, gpu.places), (gpu.rows, 0)):
             if len(rows):
                 many(*given, rows, places, gpu.messages, gpu.times)
+
+
+def _superstep(sent: Any, iteration: int) -> tuple[Any, ...]:
+    """Return what identifies a superstep and its messages."""
+    return iteration, sent[0].data.ptr, sent[0].dtype
 
 
 def linked_functions(

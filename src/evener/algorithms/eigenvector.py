@@ -121,13 +121,16 @@ def eigenvector(
 
 
 def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
-    """Each vertex sends its value; all vertices stay active."""
+    """Each vertex sends its value; all vertices stay active.
 
-    def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
-        return state.value
+    The first values are degrees. In an undirected graph, equal values would give them.
+    """
 
-    def send_weighted(state: Any, weight: Any) -> Any:
-        return weight * state.value
+    def send(state: Any, weight: Any, degree: int, iteration: int) -> Any:  # noqa: ARG001 - own parameters
+        return 1.0 * degree if iteration == 1 else state.value
+
+    def send_weighted(state: Any, weight: Any, degree: int, iteration: int) -> Any:
+        return weight * (1.0 * degree if iteration == 1 else state.value)
 
     def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
         # The sum of the values before is not yet an eigenvalue in the first superstep.
@@ -139,7 +142,7 @@ def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
         send=send_weighted if weighted else send,
         combine=lambda a, b: a + b,
         apply=apply,
-        aggregate=lambda state: state.value,
+        aggregate=lambda state, degree, iteration: state.value if iteration > 0 else 1.0 * degree,
         float32_above=float32_above(tol),
     )
 

@@ -117,13 +117,25 @@ def hits(
 
 
 def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
-    """Odd supersteps compute authorities, even supersteps compute hubs. All vertices stay active."""
+    """Odd supersteps compute authorities, even supersteps compute hubs. All vertices stay active.
 
-    def send(state: Any, weight: Any, iteration: int) -> Any:  # noqa: ARG001 - the parameters of every `send`
+    The first hubs are degrees, which equal authorities would give.
+    """
+
+    def send(state: Any, weight: Any, degree: int, iteration: int) -> Any:  # noqa: ARG001 - own parameters
+        if iteration == 1:
+            return 1.0 * degree
         return state.hub if iteration % 2 else state.authority
 
-    def send_weighted(state: Any, weight: Any, iteration: int) -> Any:
+    def send_weighted(state: Any, weight: Any, degree: int, iteration: int) -> Any:
+        if iteration == 1:
+            return weight * 1.0 * degree
         return weight * (state.hub if iteration % 2 else state.authority)
+
+    def aggregate(state: Any, degree: int, iteration: int) -> Any:
+        if iteration == 0:
+            return 1.0 * degree
+        return state.authority if iteration % 2 else state.hub  # an odd superstep has computed authorities
 
     def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
         value = message / total if total > 0 else 0.0
@@ -135,8 +147,7 @@ def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
         combine=lambda a, b: a + b,
         apply=apply,
         along=("out", "in"),
-        # The next superstep reads hubs if it is odd.
-        aggregate=lambda state, iteration: state.authority if iteration % 2 else state.hub,
+        aggregate=aggregate,
         float32_above=float32_above(tol),
     )
 

@@ -126,7 +126,8 @@ def katz(
     pg = run.place()
     factor = 1 / (1 + _largest_sum(pg, weighted=weighted)) if attenuation is None else float(attenuation)
     # Values settle at about the same time, so a vertex that waits for active neighbours saves nothing.
-    found = run_program(run, _program(factor, float(tol), weighted=weighted), condition, all_work=True)
+    program = _program(factor, float(tol), weighted=weighted, symmetric=not run.graph.directed)
+    found = run_program(run, program, condition, all_work=True)
     columns = {"centrality": lambda: unit_length(pg, found.fields["value"])}
     parameters = {"attenuation": factor, "tol": tol, "max_iter": max_iter, "weights": weighted}
     return result_of(run, found, columns, parameters)
@@ -147,15 +148,19 @@ def _largest_sum(pg: PartitionedGraph, *, weighted: bool) -> float:
     return float(derived[kind])
 
 
-def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram:
+def _program(attenuation: float, tol: float, *, weighted: bool, symmetric: bool) -> VertexProgram:
     """Each vertex sends its value; it is active if its value has changed.
 
     Values begin at 1. If each value changes by less than 1 in an iteration, the matrix times these values is
-    below them. Its largest eigenvalue is then below 1 (Collatz and Wielandt), so the sum has a limit.
+    below them. Its largest eigenvalue is then below 1 (Collatz and Wielandt), so the sum has a limit. If
+    vertices have as many in-edges as out-edges (`symmetric`), degrees give the values that follow from 1.
     """
 
     def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
         return state.value
+
+    def send_symmetric(state: Any, weight: Any, degree: int, iteration: int) -> Any:  # noqa: ARG001 - as above
+        return 1 + attenuation * degree if iteration == 1 else state.value
 
     def send_weighted(state: Any, weight: Any) -> Any:
         return weight * state.value
@@ -167,7 +172,7 @@ def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram
 
     return VertexProgram(
         state={"value": 1.0},
-        send=send_weighted if weighted else send,
+        send=send_weighted if weighted else send_symmetric if symmetric else send,
         combine=lambda a, b: a + b,
         apply=apply,
         aggregate=lambda state: state.value,

@@ -13,7 +13,7 @@ from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
 from evener.programs import vertex_run
 from evener.programs.kernels_gpu import COLUMNS
-from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT, TUPLES
+from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT, TILES, TUPLES
 from evener.spec import registry
 
 GRAPH = "rmat:5,directed,weights=1..9"
@@ -113,7 +113,7 @@ def test_programs_link_into_their_kernels(monkeypatch, name, arch):
     step, shape = step_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
     wide = "double" if shape.message.kinds == "f" else "i64"
-    expected = [gather, APPLY, *[COLUMNS] * (gather == COMBINE and wide == "double")]
+    expected = [gather, APPLY, *[COLUMNS, TILES] * (gather == COMBINE and wide == "double")]
     if not shape.message.single:
         expected = [TUPLES]
     files = step.files

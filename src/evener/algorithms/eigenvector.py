@@ -22,6 +22,7 @@ from evener.programs.eigenvectors import (
     check_largest,
     equal_length,
     factors_used,
+    float32_above,
     unit_length,
     vanishes,
 )
@@ -112,21 +113,24 @@ def eigenvector(
     condition = relative_change(tol, max_iter)
     run = begin(SPEC, graph, options)
     weighted = factors_used(run.graph, weights, "eigenvector centrality")
-    found = run_program(run, _program(run.graph.n, weighted=weighted), condition)
+    found = run_program(run, _program(run.graph.n, tol, weighted=weighted), condition)
     norm = equal_length if vanishes(found, "eigenvector", weighted=weighted) else unit_length
     columns = {"centrality": lambda: norm(found.pg, found.fields["value"])}
     parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
     return result_of(run, found, columns, parameters)
 
 
-def _program(n: int, *, weighted: bool) -> VertexProgram:
-    """Each vertex sends its value; all vertices stay active."""
+def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
+    """Each vertex sends its value; all vertices stay active.
 
-    def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
-        return state.value
+    The first values are degrees. In an undirected graph, equal values would give them.
+    """
 
-    def send_weighted(state: Any, weight: Any) -> Any:
-        return weight * state.value
+    def send(state: Any, weight: Any, degree: int, iteration: int) -> Any:  # noqa: ARG001 - own parameters
+        return 1.0 * degree if iteration == 1 else state.value
+
+    def send_weighted(state: Any, weight: Any, degree: int, iteration: int) -> Any:
+        return weight * (1.0 * degree if iteration == 1 else state.value)
 
     def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
         # The sum of the values before is not yet an eigenvalue in the first superstep.
@@ -138,7 +142,8 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
         send=send_weighted if weighted else send,
         combine=lambda a, b: a + b,
         apply=apply,
-        aggregate=lambda state: state.value,
+        aggregate=lambda state, degree, iteration: state.value if iteration > 0 else 1.0 * degree,
+        float32_above=float32_above(tol),
     )
 
 

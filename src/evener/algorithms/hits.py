@@ -21,6 +21,7 @@ from evener.programs.eigenvectors import (
     check_largest,
     equal_sum,
     factors_used,
+    float32_above,
     unit_sum,
     vanishes,
 )
@@ -108,21 +109,33 @@ def hits(
     condition = relative_change(tol, max_iter)
     run = begin(SPEC, graph, options)
     weighted = factors_used(run.graph, weights, "HITS")
-    found = run_program(run, _program(run.graph.n, weighted=weighted), condition)
+    found = run_program(run, _program(run.graph.n, tol, weighted=weighted), condition)
     norm = equal_sum if vanishes(found, "hits", weighted=weighted) else unit_sum
     columns = {name: (lambda name=name: norm(found.pg, found.fields[name])) for name in found.fields}
     parameters = {"tol": tol, "max_iter": max_iter, "weights": weighted}
     return result_of(run, found, columns, parameters)
 
 
-def _program(n: int, *, weighted: bool) -> VertexProgram:
-    """Odd supersteps compute authorities, even supersteps compute hubs. All vertices stay active."""
+def _program(n: int, tol: float, *, weighted: bool) -> VertexProgram:
+    """Odd supersteps compute authorities, even supersteps compute hubs. All vertices stay active.
 
-    def send(state: Any, weight: Any, iteration: int) -> Any:  # noqa: ARG001 - the parameters of every `send`
+    The first hubs are degrees, which equal authorities would give.
+    """
+
+    def send(state: Any, weight: Any, degree: int, iteration: int) -> Any:  # noqa: ARG001 - own parameters
+        if iteration == 1:
+            return 1.0 * degree
         return state.hub if iteration % 2 else state.authority
 
-    def send_weighted(state: Any, weight: Any, iteration: int) -> Any:
+    def send_weighted(state: Any, weight: Any, degree: int, iteration: int) -> Any:
+        if iteration == 1:
+            return weight * 1.0 * degree
         return weight * (state.hub if iteration % 2 else state.authority)
+
+    def aggregate(state: Any, degree: int, iteration: int) -> Any:
+        if iteration == 0:
+            return 1.0 * degree
+        return state.authority if iteration % 2 else state.hub  # an odd superstep has computed authorities
 
     def apply(state: Any, message: Any, iteration: int, total: float) -> Any:
         value = message / total if total > 0 else 0.0
@@ -134,8 +147,8 @@ def _program(n: int, *, weighted: bool) -> VertexProgram:
         combine=lambda a, b: a + b,
         apply=apply,
         along=("out", "in"),
-        # The next superstep reads hubs if it is odd.
-        aggregate=lambda state, iteration: state.authority if iteration % 2 else state.hub,
+        aggregate=aggregate,
+        float32_above=float32_above(tol),
     )
 
 

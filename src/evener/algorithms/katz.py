@@ -8,14 +8,14 @@ Katz: A new status index derived from sociometric analysis (1953).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.programs.arguments import stop_condition
-from evener.programs.eigenvectors import check_entries, unit_length
+from evener.programs.eigenvectors import check_entries, float32_above, unit_length
 from evener.programs.vertex_program import VertexProgram, program_spec, result_of, run_program
 from evener.spec.algorithm import WEIGHTS_OPTION, Column, Option
 from evener.spec.answer_parts import parts_of
@@ -27,6 +27,7 @@ from evener.spec.verification import fail, finite_number, required_parameter
 
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
+    from evener.partition.partition import Edges
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
@@ -124,7 +125,9 @@ def katz(
     weighted = weights_used(run.graph, weights, "Katz centrality")
     pg = run.place()
     factor = 1 / (1 + _largest_sum(pg, weighted=weighted)) if attenuation is None else float(attenuation)
-    found = run_program(run, _program(factor, float(tol), weighted=weighted), condition)
+    # Values settle at about the same time, so a vertex that waits for active neighbours saves nothing.
+    program = _program(factor, float(tol), weighted=weighted, symmetric=not run.graph.directed)
+    found = run_program(run, program, condition, all_work=True)
     columns = {"centrality": lambda: unit_length(pg, found.fields["value"])}
     parameters = {"attenuation": factor, "tol": tol, "max_iter": max_iter, "weights": weighted}
     return result_of(run, found, columns, parameters)
@@ -133,23 +136,31 @@ def katz(
 def _largest_sum(pg: PartitionedGraph, *, weighted: bool) -> float:
     """Return the largest sum of the weights of a vertex's out-edges, or their largest number.
 
-    This is a collective operation; all ranks must call it.
+    This is a collective operation; all ranks must call it. The placed graph keeps the number.
     """
-    sums = placed_strength(pg) if weighted else [partition.out_degree for partition in pg.partitions]
-    pairs = zip(pg.elements, sums, strict=True)
-    own = [float(element.download(one).max(initial=0)) for element, one in pairs]
-    return float(pg.world.allreduce(max(own, default=0.0), "max"))
+    kind = "largest strength" if weighted else "largest degree"
+    derived = cast("Edges", pg.partitions[0].in_).derived
+    if kind not in derived:
+        sums = placed_strength(pg) if weighted else [partition.out_degree for partition in pg.partitions]
+        pairs = zip(pg.elements, sums, strict=True)
+        own = [float(element.download(one).max(initial=0)) for element, one in pairs]
+        derived[kind] = float(pg.world.allreduce(max(own, default=0.0), "max"))
+    return float(derived[kind])
 
 
-def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram:
+def _program(attenuation: float, tol: float, *, weighted: bool, symmetric: bool) -> VertexProgram:
     """Each vertex sends its value; it is active if its value has changed.
 
     Values begin at 1. If each value changes by less than 1 in an iteration, the matrix times these values is
-    below them. Its largest eigenvalue is then below 1 (Collatz and Wielandt), so the sum has a limit.
+    below them. Its largest eigenvalue is then below 1 (Collatz and Wielandt), so the sum has a limit. If
+    vertices have as many in-edges as out-edges (`symmetric`), degrees give the values that follow from 1.
     """
 
     def send(state: Any, weight: Any) -> Any:  # noqa: ARG001 - the parameters of every `send`
         return state.value
+
+    def send_symmetric(state: Any, weight: Any, degree: int, iteration: int) -> Any:  # noqa: ARG001 - as above
+        return 1 + attenuation * degree if iteration == 1 else state.value
 
     def send_weighted(state: Any, weight: Any) -> Any:
         return weight * state.value
@@ -161,9 +172,11 @@ def _program(attenuation: float, tol: float, *, weighted: bool) -> VertexProgram
 
     return VertexProgram(
         state={"value": 1.0},
-        send=send_weighted if weighted else send,
+        send=send_weighted if weighted else send_symmetric if symmetric else send,
         combine=lambda a, b: a + b,
         apply=apply,
+        aggregate=lambda state: state.value,
+        float32_above=float32_above(tol),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,10 @@ from evener.programs.operators import type_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from evener.programs.operators import Operator
     from evener.programs.payload import Payload
 
-__all__ = ["can_be", "check_algebra", "check_order", "random_triples"]
+__all__ = ["can_be", "check_algebra", "check_order", "identity_of", "random_triples"]
 
 # Random triples of payloads.
 _TRIALS = 40
@@ -30,6 +32,18 @@ _IDENTITIES: dict[str, tuple[float, ...]] = {
     "f": (np.inf, -np.inf, 0.0, 1.0),
     "i": (_INT64.max, _INT64.min, 0, 1, -1),
 }
+
+
+def identity_of(combine: Operator, identity: Any, payload: Payload, *, negative: bool) -> Any:
+    """Return what `check_algebra` returns for an operator. A found identity is kept for later calls."""
+    if identity is None:
+        return _found_identity(combine, payload, negative)
+    return check_algebra(combine.python, identity, payload, negative=negative, name=combine.name)
+
+
+@lru_cache(maxsize=64)
+def _found_identity(combine: Operator, payload: Payload, negative: bool) -> Any:  # noqa: FBT001 - a key
+    return check_algebra(combine.python, None, payload, negative=negative, name=combine.name)
 
 
 def check_algebra(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "UNSIGNED_WEIGHTS",
     "Condition",
+    "Trend",
     "first_values",
     "fixed_iterations",
     "relative_change",
@@ -49,6 +50,36 @@ class Condition(NamedTuple):
         if self.tolerance is None:
             return all_converged
         return change < self.tolerance * total or change == 0 if self.relative else change < self.tolerance
+
+
+class Trend:
+    """The numbers of the last two iterations, which predict whether the next iteration is the last one."""
+
+    def __init__(self, condition: Condition) -> None:
+        self._condition = condition
+        self._counts = self._changes = (math.inf, math.inf)
+        self.total = 0.0
+
+    def add(self, count: int, change: float, total: float) -> None:
+        """Add the active vertices and the sums of an iteration."""
+        self._counts, self._changes = (self._counts[1], count), (self._changes[1], change)
+        self.total = total
+
+    @property
+    def next_change(self) -> float:
+        """The change of the next iteration, if changes fall by equal factors."""
+        return _extended(*self._changes)
+
+    def may_end(self, iteration: int) -> bool:
+        """Return whether a run may end after this next iteration."""
+        none_active = _extended(*self._counts) < 1
+        is_met = self._condition.is_met(none_active, self.next_change, self.total)
+        return iteration >= self._condition.limit or is_met
+
+
+def _extended(first: float, second: float) -> float:
+    """Return the next number of a falling geometric sequence; infinity if two numbers show no fall."""
+    return second * (second / first) if 0 <= second < first < math.inf else math.inf
 
 
 def fixed_iterations(max_iter: Any) -> Condition:

@@ -37,6 +37,7 @@ __all__ = [
     "equal_length",
     "equal_sum",
     "factors_used",
+    "float32_above",
     "unit_length",
     "unit_sum",
     "vanishes",
@@ -47,6 +48,9 @@ _SMALLEST, _LARGEST = 1e-140, 1e140
 # Largest error of an entry of a verified answer, relative to the entry and to the sum of all entries. The
 # second one is twice the default tolerance of a run.
 _OF_ENTRY, _OF_SUM = 1e-6, 2e-9
+# Least relative change of all values by which GPUs still read messages of float32. Their rounding changes the
+# sum of all values by about 5e-8.
+_FLOAT32_CHANGE = 5e-7
 # Iterations after which the growth decides.
 _ITERATIONS = 500
 
@@ -86,6 +90,11 @@ def factors_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  #
         )
         raise ArgumentError(msg)
     return used
+
+
+def float32_above(tol: float) -> float:
+    """Return the `float32_above` of a program that ends if its relative change is below `tol`."""
+    return 0.0 if tol >= _FLOAT32_CHANGE else _FLOAT32_CHANGE
 
 
 def vanishes(run: ProgramRun, name: str, *, weighted: bool) -> bool:

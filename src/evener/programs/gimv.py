@@ -20,7 +20,7 @@ import numpy as np
 
 from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
-from evener.programs.algebra import check_algebra
+from evener.programs.algebra import identity_of
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
 from evener.programs.compilation import (
     MESSAGE_PARAMETERS,
@@ -39,6 +39,7 @@ from evener.programs.payload import Payload
 from evener.programs.steps import (
     all_have_edges,
     exception_of,
+    has_negative,
     upload_owned,
     write_owned,
 )
@@ -228,9 +229,9 @@ def _run_numbers(
         raise ArgumentError(msg)
     if per_edge and not real:
         check_signed_weights(source, UNSIGNED_WEIGHTS)
-    negative = bool(first.min(initial=0) < 0)
+    negative = has_negative(first)
     number = Payload.of_number(real=real)
-    unit = check_algebra(operators.combine_all.python, identity, number, negative=negative)
+    unit = identity_of(operators.combine_all, identity, number, negative=negative)
     operators, _ = settled(operators, lambda own: check_operators(own, real=real))
     if engine == "mapreduce":
         return run_two_stages(

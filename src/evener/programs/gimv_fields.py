@@ -14,13 +14,14 @@ import numpy as np
 from numba import types
 
 from evener.errors import ArgumentError
-from evener.programs.algebra import check_algebra
+from evener.programs.algebra import identity_of
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values
 from evener.programs.compilation import MESSAGE_PARAMETERS, Operators, checked, settled
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Fields, Payload, check_combined, state_class
+from evener.programs.steps import has_negative
 from evener.programs.vertex_kernels_cpu import ProgramFunctions
 from evener.programs.vertex_program import program_spec
 from evener.programs.vertex_run import (
@@ -83,8 +84,8 @@ def run_fields(
         ),
     )
     message = Payload.of_text(payload)
-    negative = any((values < 0).any() for values in first.values())
-    unit = check_algebra(operators.combine_all.python, identity, message, negative=negative)
+    negative = any(map(has_negative, first.values()))
+    unit = identity_of(operators.combine_all, identity, message, negative=negative)
     if engine == "mapreduce":
         return run_two_stages(
             run, operators, Signature(fields.value, message, real_weights), first=first, identity=unit,

@@ -26,6 +26,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import type_name
 from evener.kernels.compile_clock import compiling
 from evener.kernels.cpu.jit import inlined
+from evener.programs.outer_values import outer_key
 from evener.programs.pure_functions import ADVICE, place_of, pure_function, python_function
 from evener.system.fingerprint import content_of, digest_of
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["Operator", "read_operator", "type_text"]
+
+# Operators kept in memory, by their code and the values that it reads from outside.
+_MAX_OPERATORS = 256
+_operators: dict[Any, Operator] = {}
 
 
 @dataclass(frozen=True)
@@ -209,10 +214,19 @@ def read_operator(
     if not isinstance(given, FunctionType):
         msg = f"{name}: expected a Python function, found {type_name(given)}; write it with def or lambda"
         raise ArgumentError(msg)
+    outer = outer_key(given)
+    key = (name, given.__code__, given.__code__.co_filename, outer, tuple(extra), own, reorder)
+    if outer is not None and key in _operators:
+        return _operators[key]
     first, others = _parameters(name, given, extra, own)
     pure = pure_function(name, given, arguments=True)
     reads = _read_parameters(given.__code__, first)
-    return Operator(name, given, pure.function, first, others, reads, reorder, pure.numbers, pure.key)
+    read = Operator(name, given, pure.function, first, others, reads, reorder, pure.numbers, pure.key)
+    if outer is not None:
+        while len(_operators) >= _MAX_OPERATORS:
+            _operators.pop(next(iter(_operators)), None)
+        _operators[key] = read
+    return read
 
 
 def _read_parameters(code: CodeType, names: Sequence[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ represents is not allowed.
 
 from __future__ import annotations
 
+import builtins
 import cmath
 import dis
 import enum
@@ -18,7 +19,7 @@ import random
 import sys
 from collections import namedtuple
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ __all__ = [
     "is_number",
     "is_random",
     "nested_codes",
+    "outer_key",
     "plain_value",
     "reads_of",
     "replace_reads",
@@ -183,6 +185,32 @@ def constant_key(value: Any) -> str | None:
     if isinstance(value, type) and value is not tuple and issubclass(value, tuple):
         return _class_key(value)
     return _library().get(id(value))
+
+
+def outer_key(function: FunctionType) -> tuple[str, ...] | None:
+    """Return the key of all values that a function may read from outside; None if a value has none."""
+    if function.__defaults__ or function.__kwdefaults__:
+        return None
+    names: set[str] = set()
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes.extend(nested_codes(code))
+    known = function.__globals__
+    values = {name: known[name] for name in names if name in known}
+    values |= {name: vars(builtins)[name] for name in names if name not in known and name in vars(builtins)}
+    try:
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # not set yet
+        return None
+    own = [*sorted(values.items()), *zip(function.__code__.co_freevars, cells, strict=True)]
+    keys = {name: _key_of(value) for name, value in own}
+    return None if None in keys.values() else tuple(f"{name}={key}" for name, key in keys.items())
+
+
+def _key_of(value: Any) -> str | None:
+    return f"module:{value.__name__}" if is_library(value) else constant_key(value)
 
 
 def _class_key(kind: type) -> str | None:

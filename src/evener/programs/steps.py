@@ -23,6 +23,7 @@ __all__ = [
     "absolute_sum",
     "all_have_edges",
     "exception_of",
+    "has_negative",
     "is_constant",
     "message_dtypes",
     "owned_values",
@@ -56,6 +57,11 @@ def all_have_edges(pg: PartitionedGraph, *offsets: PartitionedArray) -> bool:
 def is_constant(values: NDArray[Any]) -> bool:
     """Return whether an array is one number that NumPy broadcasts to all vertices."""
     return len(values) > 0 and values.strides == (0,)
+
+
+def has_negative(values: NDArray[Any]) -> bool:
+    """Return whether a value of an array is below 0."""
+    return bool(((values[:1] if is_constant(values) else values) < 0).any())
 
 
 def absolute_sum(values: NDArray[Any]) -> float:

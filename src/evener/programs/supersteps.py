@@ -22,6 +22,7 @@ from evener.engine.checkpoints.state import Bounded, restore, values_of
 from evener.engine.engine import Engine, PartitionedArray
 from evener.kernels.cpu.work_queue import WORKERS
 from evener.kernels.kernel import KernelFile
+from evener.programs.arguments import Trend
 from evener.programs.steps import (
     all_have_edges,
     exception_of,
@@ -56,6 +57,8 @@ _ACTIVE = "active vertices"
 
 # Share of the edges above which reading all in column blocks is faster than reading some by rows.
 _DENSE_SHARE = 0.5
+# Largest sum of `aggregate` with which messages are float32, so that their sums are in the range of float32.
+_LARGEST_SUM = 1e25
 
 
 class ProgramRun(NamedTuple):
@@ -82,6 +85,9 @@ class Supersteps:
 
     If `all_work`, all vertices work in each superstep, active or not, until the condition is met. The graph
     then needs only the edges that bring messages.
+
+    If `float32_above` is a number, messages of float64 are float32 at first. They stay float32 while the sum
+    of changes is above this multiple of the sum of `aggregate`; if it is 0, in the whole run.
     """
 
     def __init__(
@@ -97,15 +103,16 @@ class Supersteps:
         keeps_messages: bool,
         all_work: bool,
         columns: tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]],
+        float32_above: float | None = None,
     ) -> None:
         self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
-        self.all_work = all_work
+        self.all_work, self.float32_above = all_work, float32_above
         self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
         wide, dtypes = shape.message.dtypes, [one.dtype for one in first.values()]
         if not shape.per_edge:
             dtypes = message_dtypes(map(str, dtypes), wide)
-        self.sent = [engine.array(dtype) for dtype in dtypes]
-        self.next_sent = [engine.array(dtype) for dtype in dtypes]
+        self._messages = [[engine.array(dtype) for dtype in dtypes] for _ in range(2)]
+        self._choose_messages(are_float32=float32_above is not None)
         unit = (identity,) if shape.message.single else identity
         self.nothing = _zipped(
             engine.upload_to_all(np.array([one], dtype)) for one, dtype in zip(unit, wide, strict=True)
@@ -133,6 +140,18 @@ class Supersteps:
             self.degree = engine.array("uint32")
             write_owned(engine, engine.out_degree, self.degree)
             engine.pull(self.degree)
+
+    def _choose_messages(self, *, are_float32: bool) -> None:
+        """Let the next messages be float32, or as functions see them, in the same memory."""
+        self.are_float32 = are_float32
+        self.sent, self.next_sent = (
+            [_as_float32(array) for array in arrays] if are_float32 else arrays for arrays in self._messages
+        )
+
+    def _stay_float32(self, change: float, total: float) -> bool:
+        """Return whether messages stay float32 after a superstep with these sums."""
+        least = self.float32_above
+        return least is not None and total < _LARGEST_SUM and (least == 0 or change > least * total)
 
     def _row_lengths(self) -> list[NDArray[Any]]:
         """Return the most messages of each vertex of each partition."""
@@ -163,10 +182,11 @@ class Supersteps:
             count = int(np.count_nonzero(active))
         iteration, edges, read, total, converged, worked = 0, 0, 0, 0.0, count == 0, None
         most = self.pg.graph.m * (2 if self.shape.both else 1)
+        sends, trend = True, Trend(condition)
         while iteration < condition.limit and not converged:
             kept = {name: Bounded(field, -math.inf, math.inf) for name, field in self.fields.items()}
-            iteration, count, edges, read, total = checkpoints.step(
-                {**kept, _ACTIVE: bits}, iteration, count, edges, int(read), total
+            iteration, count, edges, read, total, are_float32 = checkpoints.step(
+                {**kept, _ACTIVE: bits}, iteration, count, edges, int(read), total, self.are_float32
             )
             if checkpoints.restored:
                 own = [int(np.count_nonzero(flags)) for flags in values_of(engine, bits)]
@@ -174,26 +194,35 @@ class Supersteps:
                 limit = condition.limit
                 checkpoints.require(iteration == checkpoints.steps < limit, f"a step below {limit}")
                 checkpoints.require(edges >= 0 <= read and not math.isnan(total), "edges from 0 on")
+                self._choose_messages(are_float32=are_float32 and self.float32_above is not None)
+                sends = True
             counts = None
-            if iteration == 0 or checkpoints.restored:
+            if sends:
                 engine.superstep("send", active=engine.owned)
                 _, change, size, _ = self._step(iteration, 0.0, bits, bits, everyone=True, first=True)
                 if math.isnan(change):
                     raise exception_of(name)
                 total = size if iteration == 0 else total  # rounded as in a run that was never stopped
-                counts = self._counts(bits, count)
+                counts, worked, sends = self._counts(bits, count), None, False
             iteration += 1
             engine.superstep("work", active=counts, edges=edges)
             self._pull(worked)
             worked = None if count == n or self.all_work else self._schedule(iteration, bits)
             next_bits = engine.bits()
+            everyone = worked is None
             count, change, total, read = self._step(
-                iteration, total, bits if worked is None else worked, next_bits, everyone=worked is None,
-                dense=worked is None or read > _DENSE_SHARE * most,
+                iteration, total, bits if worked is None else worked, next_bits, everyone=everyone,
+                dense=everyone or read > _DENSE_SHARE * most,
+                ahead=everyone and not checkpoints.active and self._goes_on(trend, iteration),
             )  # fmt: skip
+            read = most if everyone else read
             bits, edges = next_bits, edges + int(read)
             check.step(self.fields, change, total, iteration)
             converged = condition.is_met(count == 0, change, total) or (count == 0 and not self.all_work)
+            trend.add(count, change, total)
+            if self.are_float32 and not self._stay_float32(change, total):
+                self._choose_messages(are_float32=False)
+                sends, converged = True, False
         check.finish(self.fields)
         done = converged or (condition.fixed and count == 0)
         return ProgramRun(
@@ -220,15 +249,24 @@ class Supersteps:
         everyone: bool,
         dense: bool = False,
         first: bool = False,
+        ahead: bool = False,
     ) -> tuple[int, float, float, int]:
         engine, (near, far) = self.engine, self._edges(iteration)
+        following = self._edges(iteration + 1) if ahead else (None, None)
         found: tuple[int, float, float, int] = engine.compute(
-            self.kernel, self.scratch, dense, first, everyone, near, far,
+            self.kernel, self.scratch, *following, dense, first, everyone, near, far,
             _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
             self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
             count_next_active=not first,
         )  # fmt: skip
         return found
+
+    def _goes_on(self, trend: Trend, iteration: int) -> bool:
+        """Return whether the only GPU may begin the next superstep before the end of this one is known."""
+        engine = self.engine
+        if not engine.single or engine.element[0].kind != "cuda" or trend.may_end(iteration):
+            return False
+        return not self.are_float32 or self._stay_float32(trend.next_change, trend.total)
 
     def _pull(self, worked: PartitionedArray | None) -> None:
         """Send what the last superstep has written, given the vertices that worked; None for all."""
@@ -264,6 +302,11 @@ class Supersteps:
             return self.engine.owned
         owned = values_of(self.engine, active)
         return self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])
+
+
+def _as_float32(array: PartitionedArray) -> PartitionedArray:
+    """Return an array of float32 in the memory of an array of a longer type."""
+    return PartitionedArray([part.view(np.float32)[: len(part)] for part in array])
 
 
 def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:

@@ -9,6 +9,7 @@ by zero.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +144,7 @@ def _infinities(values: NDArray[Any]) -> frozenset[float]:
     return frozenset(one for one in _BOTH if (few == one).any())
 
 
+@lru_cache(maxsize=256)
 def _names_infinity(function: Any) -> bool:
     """Return whether the code of a function has an infinite constant, or a name of infinity."""
     return any(

@@ -6,7 +6,7 @@
 // `first`, of no vertex. Unless `per_edge`, write the next message of each vertex; it is that of `sent` if the
 // vertex has not worked, and not all messages change in each superstep (`timed`).
 //
-// Returns the values of `step` in vertex_kernels_cpu.py.
+// Returns the values of `step` in vertex_kernels_cpu.py, with 0 edges if `everyone`, because the host knows them.
 template <typename Message, typename Wide>
 __global__ void PARALLEL(256) apply_messages(
     u32 first, u32 everyone, u32 per_edge, u32 timed, Bits scheduled, Array<const u64> near_offsets,
@@ -24,8 +24,8 @@ __global__ void PARALLEL(256) apply_messages(
             bool works = !first && (everyone || scheduled.test(v));
             if (works) {
                 is_active = states.apply(v, combined[v], total, change);
-                edges += near_offsets[v + 1] - near_offsets[v];
-                if (both) edges += far_offsets[v + 1] - far_offsets[v];
+                if (!everyone) edges += near_offsets[v + 1] - near_offsets[v];
+                if (!everyone && both) edges += far_offsets[v + 1] - far_offsets[v];
             }
             size += states.size(v);
             if (!per_edge) next_sent[v] = works || first || timed ? (Message)next.message(v, 1) : sent[v];

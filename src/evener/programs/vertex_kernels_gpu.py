@@ -30,14 +30,15 @@ __all__ = [
     "FREQUENT",
     "MAX_NUMBERS",
     "TABLE_BYTES",
+    "TILES",
     "TUPLES",
     "GpuArrays",
     "GpuStep",
     "linked_functions",
 ]
 
-APPLY, COMBINE, FREQUENT, TUPLES = (
-    f"{__package__}:vertex_{name}" for name in ("apply", "combine", "frequent", "tuples")
+APPLY, COMBINE, FREQUENT, TILES, TUPLES = (
+    f"{__package__}:vertex_{name}" for name in ("apply", "combine", "frequent", "tiles", "tuples")
 )
 
 # Most numbers of a message; as in vertex_tuples.cu.
@@ -75,6 +76,8 @@ class GpuArrays:
         wide = message.dtypes[0] if message.single else np.dtype(np.int64)
         self.combined = element.allocate(owned * len(message.dtypes), wide)
         self._addresses: dict[tuple[int, ...], Any] = {}
+        # The messages and the superstep whose combined messages `combined` has already.
+        self.ahead: tuple[Any, ...] | None = None
         if lengths is not None:
             # The longest rows come first, so that blocks with a long row get no other.
             order = np.argsort(lengths, kind="stable")[::-1].astype(np.uint32)
@@ -98,7 +101,7 @@ class GpuStep:
     """A function of a GPU that does the work of `step` in `evener.programs.vertex_kernels_cpu`.
 
     `files` has the kernels that combine messages by rows, and the kernel that applies them. If floating-point
-    numbers are combined, it also has the kernels that combine them in column blocks.
+    numbers are combined, it also has the kernels that combine and apply them in column blocks.
     """
 
     def __init__(self, functions: tuple[LinkedFunction, ...], key: str, shape: KernelShape) -> None:
@@ -111,8 +114,9 @@ class GpuStep:
         self._columns: ColumnKernels | None = None
         self.files: tuple[LinkedFile, ...] = (gather, apply) if single else (gather,)
         if self._combines and single and shape.message.kinds == "f":
-            self._columns = ColumnKernels(functions, key)
-            self.files += (self._columns.file,)
+            self._columns, tiles = ColumnKernels(functions, key), LinkedFile(TILES, key, functions)
+            self._apply_tiles = Kernel(cuda=tiles, name="apply_tiles")
+            self.files += (self._columns.file, tiles)
         self._by_rows, self._by_edges, self._tuples, self._few, self._many = (
             Kernel(cuda=gather, name=name)
             for name in (
@@ -123,28 +127,54 @@ class GpuStep:
         self._apply = Kernel(cuda=apply, name="apply_messages" if single else "apply_tuples")
 
     def __call__(
-        self, gpu: GpuArrays, dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
-        fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any, n: int,
-        iteration: int, total: float, scheduled: Any, active: Any,
+        self, gpu: GpuArrays, next_near: Any, next_far: Any, dense: bool, first: bool, everyone: bool,  # noqa: FBT001
+        near: Any, far: Any, fields: Any, sent: Any, next_sent: Any, nothing: Any, degree: Any, vertices: Any,
+        n: int, iteration: int, total: float, scheduled: Any, active: Any,
     ) -> Any:  # fmt: skip
-        """Launch the kernels of a superstep. If `dense`, they read all edges in column blocks, if built."""
+        """Launch the kernels of a superstep. If `dense`, they read all edges in column blocks, if built.
+
+        With `next_near`, all vertices work in the next superstep too. The GPU begins it, so that it does not
+        wait for the host.
+        """
         shape, place, works = self._shape, (degree, vertices, n, iteration), (everyone, scheduled)
         if not first and self._combines:
-            self._combine(gpu, near, far, nothing, dense, works, sent, place)
+            if gpu.ahead != _superstep(sent, iteration) or not everyone:
+                self._combine(gpu, near, far, nothing, dense, works, sent, place)
         elif not first:
             states = gpu.addresses(sent if shape.per_edge else fields)
             self._find_most_frequent(gpu, near, far, nothing[0], works, sent[0], states, place)
+        gpu.ahead = None
         messages = (sent[0], next_sent[0])
         if not shape.message.single:
             messages = (gpu.addresses(sent), gpu.addresses(next_sent))
-        result = gpu.element.kernel(self._apply)(
-            first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
-            gpu.combined, gpu.addresses(fields), *place, total, *messages, active,
-        )  # fmt: skip
+        if not first and self._reads_tiles(dense, everyone, near, sent):
+            columns = near[4]
+            result = gpu.element.kernel(self._apply_tiles)(
+                columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, nothing[0],
+                len(fields[0]), gpu.addresses(fields), *place, total, next_sent[0], active,
+            )  # fmt: skip
+        else:
+            result = gpu.element.kernel(self._apply)(
+                first, everyone, shape.per_edge, shape.timed, scheduled, near[0], far[0], shape.both,
+                gpu.combined, gpu.addresses(fields), *place, total, *messages, active,
+            )  # fmt: skip
         if shape.per_edge:
             for field, target in zip(fields, next_sent, strict=True):
                 target[: len(field)] = field
+        if next_near is not None and self._combines:
+            result.ready = gpu.element.record()
+            place = (degree, vertices, n, iteration + 1)
+            self._combine(gpu, next_near, next_far, nothing, dense, works, next_sent, place)
+            gpu.ahead = _superstep(next_sent, iteration + 1)
         return result
+
+    def _reads_columns(self, dense: bool, near: Any, sent: Any) -> bool:  # noqa: FBT001
+        """Return whether messages are combined in column blocks."""
+        return dense and near[4] is not None and self._columns is not None and sent[0].dtype == np.float32
+
+    def _reads_tiles(self, dense: bool, everyone: bool, near: Any, sent: Any) -> bool:  # noqa: FBT001
+        """Return whether the kernel that applies messages reads those of each tile and block."""
+        return everyone and not self._shape.both and self._reads_columns(dense, near, sent)
 
     def _combine(
         self, gpu: GpuArrays, near: Any, far: Any, nothing: Any, dense: bool, works: Any,  # noqa: FBT001
@@ -162,8 +192,12 @@ class GpuStep:
                 )  # fmt: skip
             elif shape.per_edge:
                 kernel(self._by_edges)(*given, weights, gpu.addresses(sent), *place)
-            elif dense and columns is not None and self._columns is not None:
-                self._columns.combine_rows(gpu.element, columns, nothing[0], sent[0], again, gpu.combined)
+            elif self._columns is not None and self._reads_columns(dense, rows, sent):
+                items = (gpu.element, columns, nothing[0], sent[0])
+                if self._reads_tiles(dense, works[0], rows, sent):
+                    self._columns.combine_items(*items)
+                else:
+                    self._columns.combine_rows(*items, again, gpu.combined)
             else:
                 kernel(self._by_rows)(*given, sent[0])
 
@@ -179,6 +213,11 @@ class GpuStep:
         for rows, places in ((gpu.long_rows, gpu.places), (gpu.rows, 0)):
             if len(rows):
                 many(*given, rows, places, gpu.messages, gpu.times)
+
+
+def _superstep(sent: Any, iteration: int) -> tuple[Any, ...]:
+    """Return what identifies a superstep and its messages."""
+    return iteration, sent[0].data.ptr, sent[0].dtype
 
 
 def linked_functions(

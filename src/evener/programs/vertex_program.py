@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from evener.errors import ArgumentError, ConvergenceWarning
-from evener.graph.checks import type_name
-from evener.programs.algebra import can_be, check_algebra
+from evener.graph.checks import is_number, type_name
+from evener.programs.algebra import can_be, identity_of
 from evener.programs.arguments import first_values, stop_condition
 from evener.programs.compilation import settled
 from evener.programs.operators import read_operator
 from evener.programs.payload import Fields
+from evener.programs.steps import has_negative
 from evener.programs.vertex_kernels_cpu import ProgramFunctions
 from evener.programs.vertex_run import (
     APPLY_PARAMETERS,
@@ -88,6 +90,11 @@ class VertexProgram:
     aggregate : function of (state), optional
         A number that is summed over all vertices before each superstep. It may have the further parameters of
         `send`.
+    float32_above : float, optional
+        GPUs send messages of float64 as float32 while all changes of fields sum to more than this multiple
+        of the sum of `aggregate`. With 0, they may do so in the whole run. Use it for a program that ends
+        with the same values from all first values. No message may be above the sum of `aggregate`.
+        Default: functions get messages as `send` returns them.
     """
 
     state: Mapping[str, ArrayLike]
@@ -98,6 +105,7 @@ class VertexProgram:
     active: ArrayLike | None = None
     identity: float | tuple[float, ...] | None = None
     aggregate: Callable[..., Any] | None = None
+    float32_above: float | None = None
 
     def agreed(self) -> dict[str, Any]:
         """Return the fields by name, which are equal on all ranks. The order of the state counts."""
@@ -207,10 +215,13 @@ def vertex_program(
     return result_of(run, found, found.fields, {"until": until}, columns_of(found))
 
 
-def run_program(run: Run, program: VertexProgram, condition: Condition) -> ProgramRun:
+def run_program(
+    run: Run, program: VertexProgram, condition: Condition, *, all_work: bool = False
+) -> ProgramRun:
     """Run a program until a condition is met. Errors are those of `vertex_program`.
 
-    This is a collective operation; all ranks must call it.
+    This is a collective operation; all ranks must call it. If `all_work`, all vertices work in each
+    superstep, active or not.
     """
     if not isinstance(program, VertexProgram):
         msg = f"{run.spec.name}: expected a VertexProgram, found {type_name(program)}"
@@ -223,11 +234,12 @@ def run_program(run: Run, program: VertexProgram, condition: Condition) -> Progr
     functions = _functions(program, first)
     real_weights = weights_are_real(run.graph)
     functions, message = settled(functions, lambda own: message_of(own, real_weights=real_weights))
-    negative = any((one < 0).any() for one in first.values())
+    negative = any(map(has_negative, first.values()))
     return run_functions(
         run, functions, first=first, message=message, along=along, condition=condition,
         identity=_identity(program, functions, message, negative=negative),
-        active=_first_active(program.active, run.graph),
+        active=_first_active(program.active, run.graph), all_work=all_work,
+        float32_above=_least_change(program.float32_above),
     )  # fmt: skip
 
 
@@ -287,9 +299,7 @@ def _identity(
 ) -> Any:
     """Return the message of a vertex without messages."""
     if functions.combine is not None:
-        return check_algebra(
-            functions.combine.python, program.identity, message, negative=negative, name="combine"
-        )
+        return identity_of(functions.combine, program.identity, message, negative=negative)
     given: Any = -1 if program.identity is None else program.identity
     if not can_be(message.kinds, given):
         msg = f"identity=: expected a number of the type of the messages, found {given!r}"
@@ -306,6 +316,14 @@ def _first_active(active: ArrayLike | None, graph: Graph) -> NDArray[np.bool_] |
         msg = f"active=: expected truth values of shape ({graph.n},), found {found}"
         raise ArgumentError(msg)
     return values
+
+
+def _least_change(given: Any) -> float | None:
+    """Return `VertexProgram.float32_above`; raise an error unless it is a number of at least 0, or None."""
+    if given is not None and not (is_number(given) and 0 <= given < math.inf):
+        msg = f"float32_above=: expected a finite number of at least 0, found {given!r}"
+        raise ArgumentError(msg)
+    return None if given is None else float(given)
 
 
 def _nothing(state: Any) -> Any:  # noqa: ARG001 - the parameter of every `aggregate`

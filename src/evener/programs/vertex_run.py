@@ -118,6 +118,7 @@ def run_functions(
     along: tuple[str, ...] = ("out",),
     active: NDArray[np.bool_] | None = None,
     all_work: bool = False,
+    float32_above: float | None = None,
 ) -> ProgramRun:
     """Place a graph and run checked functions on it.
 
@@ -125,7 +126,7 @@ def run_functions(
 
     `first` has the first values of the fields, of float32, float64 or int64. `message` is what `send`
     returns, and `active` marks the vertices that are active at first. Other arguments are those of
-    `Supersteps` and `vertex_program`.
+    `Supersteps` and `vertex_program`. Only GPUs use `float32_above`, for messages of float64.
     """
     graph, spec = run.graph, run.spec
     shape = KernelShape(
@@ -141,11 +142,17 @@ def run_functions(
     kernel = step_kernel(functions, shape)
     pg = run.place(_with_messages(spec, len(message.kinds)))
     # Column blocks are part of the placement, so they are built before the run begins.
-    columns = _columns(pg, functions, shape, identity, along)
+    dtypes = message_dtypes(functions.fields.dtypes, shape.message.dtypes)
+    combines = functions.combine is not None and shape.message.single and not shape.per_edge
+    if not combines or dtypes != [np.float64] or not _only_gpus(pg):
+        float32_above = None
+    in_columns = combines and (dtypes == [np.float32] or float32_above is not None)
+    columns = _columns(pg, identity, along if in_columns else ())
     engine = run.engine()
     supersteps = Supersteps(
         engine, pg, kernel, shape, first=first, identity=identity, along=along,
         keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
+        float32_above=float32_above,
     )  # fmt: skip
     operators = (functions.send, functions.combine, functions.apply)
     check = ValueCheck(
@@ -153,7 +160,7 @@ def run_functions(
         weighted=shape.per_edge, all_hear=supersteps.all_hear,
     )  # fmt: skip
     state = {name: values[0] if is_constant(values) else values for name, values in first.items()}
-    agreed = (functions.meaning, condition, identity, along)
+    agreed = (functions.meaning, condition, identity, along, float32_above)
     facts = {"functions": repr(agreed), "state": state, "active": active}
     with run.checkpoints(engine, facts) as checkpoints:
         return supersteps.run(active, condition, check, spec.name, checkpoints)
@@ -169,22 +176,23 @@ def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
     return replace(spec, state=StateBytes(state.vertex + (16 + 8) * more, state.mirror + 16 * more))
 
 
+def _only_gpus(pg: PartitionedGraph) -> bool:
+    """Return whether all elements of all ranks are GPUs.
+
+    This is a collective operation; all ranks must call it.
+    """
+    others = any(element.kind != "cuda" for element in pg.elements)
+    return not pg.world.allreduce(int(others), "max")
+
+
 def _columns(
-    pg: PartitionedGraph,
-    functions: ProgramFunctions,
-    shape: KernelShape,
-    identity: Any,
-    along: tuple[str, ...],
+    pg: PartitionedGraph, identity: Any, along: tuple[str, ...]
 ) -> tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]]:
     """Return the column blocks in which GPUs read float32 messages: of in-edges, and of out-edges."""
     rows: list[ColumnBlocks | None] = [None] * len(pg.partitions)
-    dtypes = message_dtypes(functions.fields.dtypes, shape.message.dtypes)
-    float32 = shape.message.single and dtypes == [np.float32]
-    if functions.combine is None or shape.per_edge or not float32:
-        return rows, rows
     directed = pg.graph.directed
-    reads_in = shape.both or not directed or "out" in along
-    reads_out = shape.both or (directed and "in" in along)
+    reads_in = "both" in along or "out" in along or ("in" in along and not directed)
+    reads_out = directed and ("both" in along or "in" in along)
     return (
         message_columns(pg, "in_", identity) if reads_in else rows,
         message_columns(pg, "out", identity) if reads_out else rows,
@@ -196,20 +204,22 @@ def weights_are_real(graph: Graph) -> bool:
     return graph.weight_dtype is not None and graph.weight_dtype.kind == "f"
 
 
+@lru_cache(maxsize=64)
 def step_kernel(functions: ProgramFunctions, shape: KernelShape) -> Kernel:
     """Return the kernel of a superstep; its code is compiled, or loaded, at its first call.
 
-    Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first two are
-    `scratch`, or `GpuArrays` on a GPU, and whether a GPU reads all edges in column blocks. The rows `near`
-    and `far` include the runs of rows, `blocks`, and the column blocks or None.
+    Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first four are
+    `scratch`, or `GpuArrays` on a GPU, the rows of the next superstep, which a GPU begins, or None, and
+    whether a GPU reads all edges in column blocks. The rows `near` and `far` include the runs of rows,
+    `blocks`, and the column blocks or None.
 
     The functions have been checked by `message_of`.
     """
     step = user_kernel(make_step, functions.operators, _PARAMETERS, state=functions.fields.state, shape=shape)
 
     def on_cpu(
-        scratch: Any, _dense: bool, first: bool, everyone: bool, near: Any, far: Any,  # noqa: FBT001
-        fields: Any, sent: Any, next_sent: Any, nothing: Any, *others: Any,
+        scratch: Any, _next_near: Any, _next_far: Any, _dense: bool, first: bool, everyone: bool,  # noqa: FBT001
+        near: Any, far: Any, fields: Any, sent: Any, next_sent: Any, nothing: Any, *others: Any,
     ) -> Any:  # fmt: skip
         return step(
             first, everyone, near[:3], far[:3], near[3], fields, sent, next_sent, nothing, scratch,

@@ -128,8 +128,8 @@ __global__ void PARALLEL(256) apply_tuples(
                                 ARRAYS(fields), v, WORDS(message), degree[v], vertices[v], n, iteration, total, &moved
                             ) != 0;
                 change += moved;
-                edges += near_offsets[v + 1] - near_offsets[v];
-                if (both) edges += far_offsets[v + 1] - far_offsets[v];
+                if (!everyone) edges += near_offsets[v + 1] - near_offsets[v];
+                if (!everyone && both) edges += far_offsets[v + 1] - far_offsets[v];
             }
             size += aggregate(ARRAYS(fields), v, degree[v], vertices[v], n, iteration);
             if (!per_edge) {

@@ -36,12 +36,16 @@ class _Group(Protocol):
 
 @dataclass(slots=True)  # not frozen, which is slower to construct
 class PendingResult:
-    """The result of a kernel that may still run: an integer, a float, or a tuple of them."""
+    """The result of a kernel that may still run: an integer, a float, or a tuple of them.
+
+    `ready` is an event after the kernel, if other kernels follow that need not end before the result is read.
+    """
 
     element: Device
     kernel: str
     slot: int
     kinds: str
+    ready: Any = None
 
     def read(self) -> Any:
         """Return the result, after waiting for it."""
@@ -161,7 +165,10 @@ class Device:
         if not isinstance(value, PendingResult):
             return value
         with self._guarded(f"running {value.kernel}"):
-            self._wait_for_kernels()
+            if value.ready is None or self._may_hang:
+                self._wait_for_kernels()
+            else:
+                value.ready.synchronize()
         return self.scratch.read_results(value.slot, value.kinds)
 
     def _synchronize(self, stream: Any) -> None:

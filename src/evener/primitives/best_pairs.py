@@ -34,14 +34,14 @@ __all__ = ["best_pairs"]
 kernels = KernelFile(__package__, "best_pairs")
 
 
-def best_pairs(engine: Engine, k: int, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def best_pairs(engine: Engine, k: int, measure: Measure) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
     """Return the best pairs of vertices with a common neighbour and without an edge.
 
     This is a collective operation; all ranks must call it, and get the same pairs.
 
     Returns
     -------
-    (ndarray of int64, shape (2, pairs), ndarray of float64, shape (pairs,))
+    (ndarray of uint32, shape (2, pairs), ndarray of float64, shape (pairs,))
         The numbers of the vertices, the smaller first, and the scores. The highest score is first. Among
         equal scores, smaller numbers are first.
     """
@@ -68,7 +68,7 @@ def best_pairs(engine: Engine, k: int, measure: Measure) -> tuple[NDArray[np.int
     ]
     found = np.concatenate(engine.partitioned.world.allgather(np.concatenate(kept)))
     order = np.lexsort((found[:, 1], found[:, 0], -found[:, 2]))[:k]
-    return found[order, :2].T.astype(np.int64, order="C"), found[order, 2]
+    return found[order, :2].T.astype(np.uint32, order="C"), found[order, 2]
 
 
 def _of_all_vertices(engine: Engine, lengths: PartitionedArray) -> NDArray[np.uint32]:

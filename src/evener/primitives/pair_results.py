@@ -80,8 +80,8 @@ def run_on_pairs(
         engine = run.engine()
         ends, scores = best_pairs(engine, int(k), measure)
     else:
-        # A copy with the ends of all pairs in a row each. The caller may change `pairs`.
-        ends = np.array(_numbers_of(run.graph, pairs).T, order="C")
+        # A copy, because the caller may change `pairs`.
+        ends = np.array(_numbers_of(run.graph, pairs).T, np.uint32, order="C")
         engine = run.engine()
         scores = score_pairs(engine, ends, measure)
     world = engine.partitioned.world
@@ -91,7 +91,7 @@ def run_on_pairs(
     if not spec.columns[-1].real:
         scores = scores.astype(np.int64)
     parameters = {"k": int(k)} if pairs is None else {}
-    arrays = {"first": ends[0, block], "second": ends[1, block], spec.name: scores}
+    arrays: dict[str, NDArray[Any]] = {"first": ends[0, block], "second": ends[1, block], spec.name: scores}
     return run.finish(engine, arrays, parameters=parameters)
 
 
@@ -107,6 +107,9 @@ def _numbers_of(graph: Graph, pairs: Any) -> NDArray[np.int64]:
         except ValueError:  # sequences of unequal lengths
             given = np.empty(1)
         ids = given.ravel()
+        ordinal = not graph.has_custom_ids and given.dtype.kind in "iu" and given.shape[1:] == (2,)
+        if ordinal and len(ids) and given.min() >= 0 and given.max() < graph.n:
+            return given
         paired = given.shape[1:] == (2,) or (given.ndim == 1 and len(ids) % 2 == 0)
     if not paired:
         msg = "pairs=: expected two vertices for each pair, an array of shape (pairs, 2); found another shape"

@@ -65,7 +65,7 @@ def weights_of(engine: Engine, rows: NeighbourRows, measure: Measure) -> Partiti
     return weights
 
 
-def score_pairs(engine: Engine, ends: NDArray[np.int64], measure: Measure) -> NDArray[np.float64]:
+def score_pairs(engine: Engine, ends: NDArray[np.uint32], measure: Measure) -> NDArray[np.float64]:
     """Return the scores of this rank's block of pairs.
 
     This is a collective operation; all ranks must call it.
@@ -87,7 +87,7 @@ def score_pairs(engine: Engine, ends: NDArray[np.int64], measure: Measure) -> ND
 
 
 def _score_alone(
-    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.int64], measure: Measure
+    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.uint32], measure: Measure
 ) -> NDArray[np.float64]:
     """Return the scores of pairs on the only element. A CPU gets pairs with the same longer row together."""
     _, local = engine.partitioned.places_of(ends.ravel())
@@ -118,12 +118,12 @@ def _by_length(
 
 
 def _score_at_owners(
-    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.int64], measure: Measure
+    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.uint32], measure: Measure
 ) -> NDArray[np.float64]:
     """Return the scores of this rank's block of pairs, which its first partition sends to owners."""
     world = engine.partitioned.world
     begin, end = block_bounds(len(ends[0]), world.size)[world.rank : world.rank + 2]
-    own = ends[:, begin:end].astype(np.uint32)
+    own = np.ascontiguousarray(ends[:, begin:end])
     nothing = [own[0, :0]] * (len(engine.elements) - 1)
     lengths = rows.lengths_of([own.ravel(), *nothing])[0].reshape(own.shape)
     longer, shorter = _by_length(own[0], own[1], lengths[0] < lengths[1])

@@ -86,7 +86,9 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
     outcome : mapping, optional
         The number of iterations, and whether the run converged.
     """
-    rows = 1 if algorithm == "transitivity" else edges.n
+    rows = {"transitivity": 1, "modularity": 1, "spanning_forest": len(arrays.get("weight", ()))}.get(
+        algorithm, edges.n
+    )
     if algorithm in _PAIR_SCORES:
         rows = len(arrays["first"])
     for name, values in arrays.items():
@@ -491,6 +493,100 @@ def _transitivity(edges, _, arrays, __):
 
 _PAIR_SCORES = ("adamic_adar", "common_neighbors", "jaccard", "overlap", "resource_allocation")
 
+
+def _spanning_forest(edges, parameters, arrays, _):
+    weighted = parameters.get("weights") is not False and edges.weights is not None
+    known = {(min(u, v), max(u, v), float(w) if weighted else 1.0) for u, v, w in edges.arcs if u != v}
+    rows = list(zip(*(arrays[name].tolist() for name in ("u", "v", "weight")), strict=True))
+    if not all(row in known for row in rows):
+        return "a row is no edge"
+    forest = nx.MultiGraph()
+    forest.add_nodes_from(range(edges.n))
+    forest.add_weighted_edges_from(rows)
+    trees = nx.number_connected_components(forest)
+    if trees + len(rows) != edges.n or trees != nx.number_weakly_connected_components(
+        nx.MultiDiGraph(edges.networkx)
+    ):
+        return "rows are no spanning forest"
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(sorted(known, reverse=True))  # the lightest of parallel edges comes last
+    lightest = sum(one[2]["weight"] for one in nx.minimum_spanning_edges(graph))
+    return _close(np.array([sum(row[2] for row in rows)]), np.array([lightest]), 1e-12)
+
+
+def _leiden(edges, parameters, arrays, outcome):
+    community, graph = arrays["community"], nx.Graph(edges.networkx)
+    names = np.unique(community)
+    groups = [set(np.flatnonzero(community == one).tolist()) for one in names]
+    if names.tolist() != [min(group) for group in groups]:
+        return "a name is not the smallest vertex of its community"
+    if not all(nx.is_connected(graph.subgraph(group)) for group in groups):
+        return "a community is not connected"
+    weight = "weight" if parameters.get("weights") is not False else None
+    total = sum(w for _, _, w in edges.arcs) if weight else len(edges.arcs)
+    found = (
+        nx.community.modularity(edges.networkx, groups, weight, parameters["resolution"]) if total else 0.0
+    )
+    if outcome.get("communities") != len(groups):
+        return "another number of communities"
+    return _close(np.array([outcome.get("modularity", found)]), np.array([found]), 0, 1e-9)
+
+
+def _communities(edges, parameters, arrays, outcome):
+    community, weighted = arrays["community"].tolist(), _uses_weights(edges, parameters)
+    members = {}
+    for v, own in enumerate(community):
+        members.setdefault(own, set()).add(v)
+    if any(own != min(inside) for own, inside in members.items()):
+        return "a community is not named by its smallest vertex"
+    met = {v for u, v, _ in edges.arcs if u != v} | {u for u, v, _ in edges.arcs if u != v}
+    if any(v not in met and len(members[community[v]]) > 1 for v in range(edges.n)):
+        return "a vertex without neighbours is not alone"
+    if len(members) != outcome["communities"]:
+        return "the number of communities differs"
+    if "modularity" not in outcome:
+        return _has_best_labels(edges, community, weighted=weighted) if outcome["converged"] else None
+    resolution = parameters["resolution"]
+    return _is_modularity(edges, members.values(), resolution, outcome["modularity"], weighted=weighted)
+
+
+def _uses_weights(edges, parameters):
+    weighted = parameters.get("weights")
+    return edges.weights is not None if weighted is None else weighted
+
+
+def _has_best_labels(edges, community, *, weighted):
+    sums = [Counter() for _ in range(edges.n)]
+    for u, v, w in edges.arcs:
+        if u != v:
+            sums[u][community[v]] += w if weighted else 1
+            if edges.directed:
+                sums[v][community[u]] += w if weighted else 1
+    worse = any(own[community[v]] < max(own.values(), default=0) - 1e-9 for v, own in enumerate(sums))
+    return "a vertex has a better community" if worse else None
+
+
+def _is_modularity(edges, communities, resolution, value, *, weighted):
+    graph = edges.networkx
+    if not weighted:
+        graph = type(graph)(graph)
+        nx.set_edge_attributes(graph, 1, "weight")
+    if not sum(w for _, _, w in graph.edges(data="weight")):
+        return None if value == 0 else "the modularity without weight is not 0"
+    expected = nx.community.modularity(graph, communities, resolution=resolution)
+    return None if abs(expected - value) <= 1e-8 else "the modularity differs"
+
+
+def _modularity(edges, parameters, arrays, _):
+    weighted = _uses_weights(edges, parameters)
+    given = parameters["communities"]
+    members = {}
+    for v in range(edges.n):
+        members.setdefault(v if given is None else given[v], set()).add(v)
+    value = float(arrays["modularity"][0])
+    return _is_modularity(edges, members.values(), parameters["resolution"], value, weighted=weighted)
+
+
 _JUDGES = {
     **{name: _pair_scores(name) for name in _PAIR_SCORES},
     "betweenness": _betweenness,
@@ -504,8 +600,13 @@ _JUDGES = {
     "k_core": _k_core,
     "katz": _katz_centrality,
     "kcore": _kcore,
+    "leiden": _leiden,
+    "label_propagation": _communities,
+    "louvain": _communities,
     "maximal_independent_set": _maximal_independent_set,
+    "modularity": _modularity,
     "pagerank": _pagerank,
+    "spanning_forest": _spanning_forest,
     "sssp": _sssp,
     "transitivity": _transitivity,
     "triangles": _triangles,

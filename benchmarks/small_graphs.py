@@ -140,10 +140,14 @@ def draw_arguments(rng, algorithm, small):
         return {"k": [None, int(rng.integers(1, 1 + max(n, 1)))][rng.integers(2)], "seed": 3, **improved}
     if algorithm == "clustering":
         return {"semantics": ["networkx", "graphalytics"][rng.integers(2)]}
+    if algorithm == "leiden":
+        return {"resolution": float(rng.choice([0.5, 1.0, 2.0])), "seed": int(rng.integers(5))}
     if algorithm == "k_core":
         return {"k": int(rng.integers(0, 6))}
     if algorithm == "maximal_independent_set":
         return {"seed": int(rng.integers(0, 99))}
+    if algorithm in ("louvain", "modularity"):
+        return {"resolution": [1, 1.0, 0.5, 2.5][rng.integers(4)]}
     if algorithm == "katz":
         # Few values, because each is compiled into a kernel. They are small enough for the heaviest graph.
         return {"attenuation": [None, 0.001, 0.0002][rng.integers(3)]}

@@ -304,11 +304,16 @@ def _on_a_rank(world, spec, small, file, arguments, seed):
     rng = np.random.default_rng(seed)
     blocks = {name: np.asarray(result[name]) for name in result}
     part = slice(None) if spec.row == "graph" else slice(result.block.start, result.block.stop)
+    if spec.row == "edge":
+        ends = np.cumsum(world.allgather(len(next(iter(blocks.values())))))
+        part = slice(ends[world.rank] - len(next(iter(blocks.values()))), ends[world.rank])
     right = {
         name: own.copy() if spec.row == "graph" else np.concatenate(world.allgather(own.copy()))
         for name, own in blocks.items()
     }
     found = []
+    if not all(map(len, right.values())):
+        return found  # nothing to change
     for how, arrays in _first(mutations(rng, small, spec, right), 6):
         if any(
             one.shape != right[name].shape or one.dtype != right[name].dtype for name, one in arrays.items()

@@ -15,13 +15,18 @@ OF_ALGORITHMS = [
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
+    "evener.algorithms.leiden:kernels",
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",
+    "evener.algorithms.spanning_forest:kernels",
     "evener.algorithms.sssp:kernels",
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
     "evener.primitives:bit_search",
+    "evener.primitives:contract",
+    "evener.primitives:label_sums",
+    "evener.primitives:label_totals",
     "evener.primitives:neighbour_rows",
     "evener.primitives:pair_scores",
     "evener.primitives:triangles",
@@ -52,7 +57,11 @@ OF_TABLES = {
 # Called by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
 # Called where the CPU is the only element.
-OF_CPUS = {"evener.algorithms.sssp:single_block.dijkstra"}
+OF_CPUS = {
+    "evener.primitives:contract.add_repeated",
+    "evener.algorithms.spanning_forest:kernels.join_in_order",
+    "evener.algorithms.sssp:single_block.dijkstra",
+}
 # Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and partition building.
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",

@@ -40,7 +40,6 @@ SPEC = program_spec(
     verify="evener.algorithms.cdlp:check",
     options=(Option("max_iter", "int", "Number of iterations (default 10)."),),
     graphalytics=("label", "exact"),
-    synonyms=("community_label_propagation",),
 )
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from evener.graph.share import EdgeShare
     from evener.system.world import World
 
-__all__ = ["READ_OPTIONS", "build_graph", "is_path", "read_graph"]
+__all__ = ["READ_OPTIONS", "build_graph", "graph_of_rows", "is_path", "read_graph"]
 
 # The options of `read`.
 READ_OPTIONS = tuple(name for name in signature(read).parameters if name != "path")
@@ -100,20 +100,24 @@ def build_graph(world: World, share: EdgeShare, directions: str) -> DistributedG
         rows = {first: pieces}
         del edges
     return_freed()
-    return _with_degrees(world, n, ranges, rows, dtype, block_ids, share.directed, directions)
+    return graph_of_rows(world, n, ranges, rows, dtype, block_ids, share.directed, directions)
 
 
-def _with_degrees(
+def graph_of_rows(
     world: World,
     n: int,
     ranges: RowRanges,
     rows: dict[str, list[RowPiece]],
     dtype: np.dtype[Any] | None,
     block_ids: NDArray[Any] | None,
-    directed: bool,  # noqa: FBT001 - private
+    directed: bool,  # noqa: FBT001 - one of many facts, all given by position
     directions: str,
 ) -> DistributedGraph:
-    """Return the graph with the degrees of all vertices and, for both directions, the other rows."""
+    """Return the graph of the rows in one direction of all ranks, of which `rows` has those of this rank.
+
+    This is a collective operation; all ranks must call it. The rows of the other direction are added if
+    `directions` are "both". The other arguments are as in `DistributedGraph`.
+    """
     ((first, pieces),) = rows.items()
     degree = {first: degrees_of(pieces)}
     strength = None

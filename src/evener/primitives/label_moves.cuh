@@ -1,0 +1,301 @@
+// Moves of vertices to their best labels: choose, apply, wake. The arrays are those of label_sums_cpu.py.
+//
+// A warp chooses for a row of up to 32 edges in its registers, and for a longer row in its part of the shared memory.
+// A block chooses for a long row in all of its shared memory. The longest rows have a table in global memory, if
+// their labels do not fit. Owned vertices come by descending length of their rows.
+
+#pragma once
+
+#include "label_table.cuh"
+
+// Bytes of a place in a table: a label and a sum.
+constexpr u32 PLACE_BYTES = sizeof(u32) + sizeof(double);
+// Edges of the longest row that a warp reads to wake neighbours.
+constexpr u32 LONG_ROW = 1024;
+
+// The finalizer of SplitMix64; as in evener/kernels/cpu/mixing.py.
+__device__ inline u64 mix(u64 word) {
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9ull;
+    word = (word ^ word >> 27) * 0x94D049BB133111EBull;
+    return word ^ word >> 31;
+}
+
+// The score of a label. The compiler must not contract these operations, because CPUs choose equal labels.
+__device__ inline double score_of(double weight, double rate, double total) {
+    return __dsub_rn(weight, __dmul_rn(rate, total));
+}
+__device__ inline double score_of(double weight, double rate, double total, double far_rate, double far_total) {
+    return __dsub_rn(weight, __dadd_rn(__dmul_rn(rate, total), __dmul_rn(far_rate, far_total)));
+}
+
+template <typename Weight> struct Moves {
+    Array<const u64> offsets;
+    Tiered<u32> targets;
+    Tiered<Weight> weights;
+    Array<const u64> far_offsets;
+    Tiered<u32> far_targets;
+    Tiered<Weight> far_weights;
+    u32 both;
+    Array<const u32> vertices;
+    u64 owned;
+    u32* label;
+    Array<const u32> within;
+    Array<const double> strength, far_strength;
+    double *total, *far_total;
+    bool scored;
+    double rate;
+    u32 single_only;
+    Bits active, moved;
+    Array<u32> chosen;
+    // Tables in global memory, each with `places` places.
+    Array<u32> table_labels;
+    Array<double> table_sums;
+    u64 places;
+
+    struct Row {
+        u64 near, far;
+        u32 from_near, count;
+    };
+    __device__ Row row(u64 v) const {
+        u64 near = offsets[v], far = both ? far_offsets[v] : 0;
+        u32 from_near = (u32)(offsets[v + 1] - near);
+        return {near, far, from_near, from_near + (both ? (u32)(far_offsets[v + 1] - far) : 0)};
+    }
+    __device__ u32 length(u64 v) const { return row(v).count; }
+
+    // ---- choose ----------------------------------------------------------------------------------------
+
+    // The label of edge `i` of a row, and its weight. The label is EMPTY if the edge does not count.
+    template <typename Sum> __device__ u32 hear(u64 v, const Row& row, u32 i, Sum& weight) const {
+        weight = 0;
+        if (i >= row.count) return EMPTY;
+        bool near = i < row.from_near;
+        u64 e = near ? row.near + i : row.far + (i - row.from_near);
+        u32 u = near ? read(targets, e) : read(far_targets, e);
+        if (u == v || (within.length != 0 && within[u] != within[v])) return EMPTY;
+        if (weights.length == 0) weight = 1;
+        else weight = (Sum)(near ? read(weights, e) : read(far_weights, e));
+        return label[u];
+    }
+
+    // The scores of the labels of a vertex.
+    struct Scores {
+        const double *total, *far_total;
+        bool scored, both;
+        double rate, far_rate;
+
+        __device__ double of(u32 other, double sum) const {
+            if (!scored) return sum;
+            if (!both) return score_of(sum, rate, total[other]);
+            return score_of(sum, rate, far_total[other], far_rate, total[other]);
+        }
+        // The score of the vertex's own label, without the vertex.
+        __device__ double own(u32 own, double sum, double strength, double far_strength) const {
+            if (!scored) return sum;
+            if (!both) return score_of(sum, rate, total[own] - strength);
+            return score_of(sum, rate, far_total[own] - far_strength, far_rate, total[own] - strength);
+        }
+    };
+    __device__ Scores scores(u64 v) const {
+        return {
+            total, far_total, scored, both != 0, scored ? __dmul_rn(rate, strength[v]) : 0,
+            scored && both ? __dmul_rn(rate, far_strength[v]) : 0
+        };
+    }
+    __device__ double own_score(const Scores& scores, u64 v, double sum) const {
+        return scores.own(label[v], sum, strength[v], both ? far_strength[v] : 0);
+    }
+
+    // Return the best label of a row of up to 32 edges. A warp calls it.
+    template <typename Sum> __device__ u32 best_of_short(u64 v, const Row& row) const {
+        u32 own = label[v];
+        Sum weight;
+        u32 other = hear(v, row, lane(), weight);
+        double own_sum = across(other == own ? (double)weight : 0.0, ::Sum());
+        u32 equal = __match_any_sync(ALL, other);
+        bool counts = other != EMPTY && other != own;
+        double sum = sum_of_lanes(counts ? equal : 0, weight);
+        Scores scores = this->scores(v);
+        double score = counts ? scores.of(other, sum) : -infinite();
+        double best = across(score, Max());
+        if (!(best > own_score(scores, v, own_sum))) return own;
+        return across(score == best ? other : EMPTY, Min());
+    }
+
+    // Return the best label of a row, with the table of a warp, or of a block if `BLOCK`. If `used` counts more than
+    // `most` labels, the result is EMPTY.
+    template <bool BLOCK, typename Sum>
+    __device__ u32 best_by_table(u64 v, const Row& row, LabelTable<Sum> table, u32* used, u32 most) const {
+        u32 who = BLOCK ? threadIdx.x : lane(), width = BLOCK ? blockDim.x : WARP;
+        auto together = [] {
+            if (BLOCK) __syncthreads();
+            else __syncwarp();
+        };
+        u32 own = label[v];
+        table.clear(who, width);
+        if (used != nullptr && who == 0) *used = 0;
+        together();
+        double own_sum = 0;
+        bool fits = true;
+        for (u32 at = who - lane(); at < row.count; at += width) {
+            Sum weight;
+            u32 other = hear(v, row, at + lane(), weight);
+            if (other == own) own_sum += weight;
+            u32 equal = __match_any_sync(ALL, other);
+            bool counts = other != EMPTY && other != own;
+            Sum sum = sum_of_lanes(counts ? equal : 0, weight);
+            if (counts && lane() == __ffs(equal) - 1) fits = table.add(other, sum, used, most) && fits;
+            if (used != nullptr && !__all_sync(ALL, fits)) break;
+        }
+        together();
+        if (BLOCK && used != nullptr && __syncthreads_or(!fits)) return EMPTY;
+        own_sum = BLOCK ? across_block(own_sum, ::Sum()) : across(own_sum, ::Sum());
+        Scores scores = this->scores(v);
+        double best_score = own_score(scores, v, own_sum);
+        u32 best = EMPTY;
+        for (u32 h = who; h <= table.mask; h += width) {
+            u32 other = table.labels[h];
+            if (other == EMPTY) continue;
+            double score = scores.of(other, (double)table.sums[h]);
+            if (score < best_score || (score == best_score && other >= best)) continue;
+            if (score == best_score && best == EMPTY) continue;
+            best_score = score;
+            best = other;
+        }
+        double highest = BLOCK ? across_block(best_score, Max()) : across(best_score, Max());
+        u32 candidate = best_score == highest ? best : EMPTY;
+        best = BLOCK ? across_block(candidate, Min()) : across(candidate, Min());
+        together();
+        return best == EMPTY ? own : best;
+    }
+
+    __device__ static u32 places_of(u32 length) { return 2u << (32 - __clz(length | 15)); }
+    // The largest power of two of places that fit, and the longest row with a table of so many places.
+    __device__ static u32 fits(u32 bytes) { return 1u << (31 - __clz(bytes / PLACE_BYTES)); }
+    __device__ static u32 longest(u32 places) { return places / 2 - 1; }
+
+    template <typename Sum> __device__ LabelTable<Sum> table_at(u64* memory, u32 places) const {
+        return {(u32*)(memory + places), (Sum*)memory, places - 1};
+    }
+
+    __device__ bool is_picked(u64 v, u64 salt, u64 buckets, u64 bucket) const {
+        return (mix((u64)vertices[v] + salt) & (buckets - 1)) == bucket;
+    }
+    // Whether no vertex with this number may leave its label at the same time.
+    __device__ bool may_take(u32 other, u64 salt, u64 buckets, u64 bucket) const {
+        return !single_only || (mix((u64)other + salt) & (buckets - 1)) != bucket;
+    }
+    __device__ bool may_move(u64 v) const { return !single_only || total[label[v]] == strength[v]; }
+
+    // Choose for rows that fit the table of a warp. Return the number of moves, in one lane of each warp.
+    template <typename Sum>
+    __device__ u64 choose_short(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes) const {
+        u32 warps = blockDim.x / WARP, places = fits(bytes / warps), most = longest(places);
+        // A place has one word for its sum, and half a word for its label.
+        u64* own = memory + (u64)(threadIdx.x / WARP) * (places + places / 2);
+        u64 halves = (owned + 31) / 32, count = 0;
+        for (u64 h = warp_of_grid(); h < halves; h += warps_of_grid()) {
+            u64 v = h * 32 + lane();
+            bool mine = v < owned && (active.half(h) >> lane() & 1);
+            mine = mine && length(v) <= most && is_picked(v, salt, buckets, bucket);
+            u32 picked = __ballot_sync(ALL, mine), moves = 0;
+            if (lane() == 0 && picked != 0) atomicAnd(&active.half(h), ~picked);
+            for (u32 rest = picked; rest != 0; rest &= rest - 1) {
+                u64 w = h * 32 + __ffs(rest) - 1;
+                if (!may_move(w)) continue;
+                Row row = this->row(w);
+                u32 best;
+                if (row.count <= WARP) best = best_of_short<Sum>(w, row);
+                else {
+                    LabelTable<Sum> table = table_at<Sum>(own, least(places, places_of(row.count)));
+                    best = best_by_table<false>(w, row, table, nullptr, 0);
+                }
+                if (best == label[w] || !may_take(best, salt, buckets, bucket)) continue;
+                moves |= rest & -rest;
+                if (lane() == 0) chosen[w] = best;
+            }
+            if (lane() == 0) {
+                moved.half(h) = moves;
+                count += __popc(moves);
+            }
+        }
+        return count;
+    }
+
+    // Choose for the other rows, after a barrier. Return the number of moves, in one thread of each block.
+    template <typename Sum>
+    __device__ u64 choose_long(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes) const {
+        __shared__ u32 used;
+        u32 of_block = fits(bytes);
+        auto length = [&](u64 v) { return this->length(v); };
+        u64 middle = first_shorter(owned, longest(of_block), length);
+        u64 end = first_shorter(owned, longest(fits(bytes / (blockDim.x / WARP))), length);
+        u64 tables = middle == 0 ? 0 : least<u64>(gridDim.x, table_labels.length / places), count = 0;
+        auto choose = [&](u64 v, bool is_longest) {
+            bool mine = look(active, v) && is_picked(v, salt, buckets, bucket);
+            __syncthreads();
+            if (!mine) return;
+            if (threadIdx.x == 0) active.clear(v);
+            if (!may_move(v)) return;
+            Row row = this->row(v);
+            u32 places = is_longest ? of_block : least(of_block, places_of(row.count));
+            u32 best = best_by_table<true>(
+                v, row, table_at<Sum>(memory, places), is_longest ? &used : nullptr, of_block / 4 * 3
+            );
+            if (best == EMPTY) {
+                u64 first = blockIdx.x * this->places;
+                LabelTable<Sum> table{table_labels.at + first, (Sum*)(table_sums.at + first), places_of(row.count) - 1};
+                best = best_by_table<true>(v, row, table, nullptr, 0);
+            }
+            if (threadIdx.x == 0 && best != label[v] && may_take(best, salt, buckets, bucket)) {
+                chosen[v] = best;
+                moved.set(v);
+                count++;
+            }
+        };
+        if (blockIdx.x < tables)
+            for (u64 v = blockIdx.x; v < middle; v += tables) choose(v, true);
+        for (u64 v = middle + blockIdx.x; v < end; v += gridDim.x) choose(v, false);
+        return count;
+    }
+
+    // ---- apply and wake --------------------------------------------------------------------------------
+
+    __device__ void apply(bool add) const {
+        for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
+            if (!moved.test(v)) continue;
+            u32 from = label[v], to = chosen[v];
+            if (add) {
+                atomicAdd(total + from, -strength[v]);
+                atomicAdd(total + to, strength[v]);
+                if (both) {
+                    atomicAdd(far_total + from, -far_strength[v]);
+                    atomicAdd(far_total + to, far_strength[v]);
+                }
+            }
+            label[v] = to;
+        }
+    }
+
+    // Make the neighbours of `v` active, except those with its label. `width` threads call it.
+    __device__ void wake_row(u64 v, u32 who, u32 width) const {
+        Row row = this->row(v);
+        u32 own = label[v];
+        for (u32 i = who; i < row.count; i += width) {
+            bool near = i < row.from_near;
+            u32 u = near ? read(targets, row.near + i) : read(far_targets, row.far + (i - row.from_near));
+            if (label[u] != own && !look(active, u)) active.set(u);
+        }
+    }
+    __device__ void wake() const {
+        u64 halves = (owned + 31) / 32;
+        for (u64 h = warp_of_grid(); h < halves; h += warps_of_grid())
+            for (u32 rest = moved.half(h) & range_mask(h, 0, owned); rest != 0; rest &= rest - 1) {
+                u64 v = h * 32 + __ffs(rest) - 1;
+                if (length(v) <= LONG_ROW) wake_row(v, lane(), WARP);
+            }
+        u64 end = first_shorter(owned, LONG_ROW, [&](u64 v) { return length(v); });
+        for (u64 v = blockIdx.x; v < end; v += gridDim.x)
+            if (moved.test(v)) wake_row(v, threadIdx.x, blockDim.x);
+    }
+};

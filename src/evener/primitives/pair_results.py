@@ -98,9 +98,9 @@ def run_on_pairs(
 def _numbers_of(graph: Graph, pairs: Any) -> NDArray[np.int64]:
     """Return the numbers of the vertices of pairs, of shape (pairs, 2)."""
     if graph.has_object_ids and not isinstance(pairs, np.ndarray):
-        found = list(pairs)
-        ids: Any = [vertex for pair in found for vertex in pair]
-        paired = all(len(pair) == 2 for pair in found)
+        listed = list(pairs)
+        ids: Any = [vertex for pair in listed for vertex in pair]
+        paired = all(len(pair) == 2 for pair in listed)
     else:
         try:
             given = np.asarray(pairs)
@@ -125,10 +125,10 @@ def check_pairs(answer: Answer, measure: Measure) -> None:
     """Raise VerificationError unless each pair has its score, from rows of a sparse matrix."""
     ends = [vertex_numbers(answer, end, of_vertices=False) for end in ("first", "second")]
     given = column(answer, answer.algorithm, of_vertices=False)
-    shapes = {given.shape, *(own.shape for own in ends)}
+    shapes = {given.shape, *(vertices.shape for vertices in ends)}
     if len(shapes) > 1 or given.ndim != 1:
         fail(answer, "each pair has two vertices and a score", f"found arrays of the shapes {shapes}")
-    if any((own >= answer.graph.n).any() for own in ends):
+    if any((vertices >= answer.graph.n).any() for vertices in ends):
         fail(answer, "a pair has two vertices of the graph", "found a pair with less than two")
     _check_arguments(answer, np.column_stack(ends))
     expected = np.empty(len(given))
@@ -136,13 +136,13 @@ def check_pairs(answer: Answer, measure: Measure) -> None:
     degree = np.diff(near.indptr)
     bounds = cut(degree[ends[0]] + degree[ends[1]], 0, _PIECE)
     for low, high in pairwise(bounds):
-        first, second = (own[low:high] for own in ends)
+        first, second = (vertices[low:high] for vertices in ends)
         common = near[first].multiply(near[second]) @ weights
         expected[low:high] = _score(common, degree[first], degree[second], measure)
     wrong = ~(np.abs(given - expected) <= 1e-6 * expected)
     if wrong.any():
         row = first_true(wrong)
-        pair = " and ".join(str(answer.graph.ids[own[row]]) for own in ends)
+        pair = " and ".join(str(answer.graph.ids[vertices[row]]) for vertices in ends)
         detail = f"{pair} have {given[row]}, expected {expected[row]}"
         fail(answer, "the score is that of the common neighbours", detail)
 

@@ -244,7 +244,7 @@ class Numbering:
 
     def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """Return the owners and the local numbers of vertices."""
-        given = vertices.astype(np.uint32)
+        given = vertices.astype(np.uint32, copy=False)
         local = np.empty(len(given), np.uint32)
         kernels.gather_values(read_only(self.local), read_only(given), local)
         single = len(self.bounds) == 2

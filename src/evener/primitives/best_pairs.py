@@ -34,14 +34,14 @@ __all__ = ["best_pairs"]
 kernels = KernelFile(__package__, "best_pairs")
 
 
-def best_pairs(engine: Engine, k: int, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def best_pairs(engine: Engine, k: int, measure: Measure) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
     """Return the best pairs of vertices with a common neighbour and without an edge.
 
     This is a collective operation; all ranks must call it, and get the same pairs.
 
     Returns
     -------
-    (ndarray of int64, shape (2, pairs), ndarray of float64, shape (pairs,))
+    (ndarray of uint32, shape (2, pairs), ndarray of float64, shape (pairs,))
         The numbers of the vertices, the smaller first, and the scores. The highest score is first. Among
         equal scores, smaller numbers are first.
     """
@@ -68,7 +68,7 @@ def best_pairs(engine: Engine, k: int, measure: Measure) -> tuple[NDArray[np.int
     ]
     found = np.concatenate(engine.partitioned.world.allgather(np.concatenate(kept)))
     order = np.lexsort((found[:, 1], found[:, 0], -found[:, 2]))[:k]
-    return found[order, :2].T.astype(np.int64, order="C"), found[order, 2]
+    return found[order, :2].T.astype(np.uint32, order="C"), found[order, 2]
 
 
 def _of_all_vertices(engine: Engine, lengths: PartitionedArray) -> NDArray[np.uint32]:
@@ -84,21 +84,21 @@ def _neighbourhoods(
     paths = engine.owned_array("uint64")
     engine.compute(kernels.count_paths, rows.offsets, rows.targets, lengths, paths)
     bounds = [
-        neighbour_rows.cut(own, 0, max(len(targets), neighbour_rows.MIN_BATCH))
+        neighbour_rows.cut(counts, 0, max(len(targets), neighbour_rows.MIN_BATCH))
         if engine.has_mirrors
-        else [0, len(own)]
-        for own, targets in zip(paths, rows.targets, strict=True)
+        else [0, len(counts)]
+        for counts, targets in zip(paths, rows.targets, strict=True)
     ]
     for batch in range(max(map(len, engine.gather(bounds))) - 1):
-        parts = [neighbour_rows.part_of(own, batch) for own in bounds]
+        parts = [neighbour_rows.part_of(cuts, batch) for cuts in bounds]
         near = [
             np.unique(targets[int(offsets[part.start]) : int(offsets[part.stop])])
             for part, offsets, targets in zip(parts, rows.offsets, rows.targets, strict=True)
         ]
-        wanted = [vertices[own] for vertices, own in zip(engine.vertices, near, strict=True)]
+        wanted = [vertices[local] for vertices, local in zip(engine.vertices, near, strict=True)]
         fetched, places = rows.fetch(wanted, numbers=True)
         place = engine.array("uint32")
-        for own, neighbours, found in zip(place, near, places, strict=True):
-            own[neighbours] = found
+        for part, neighbours, fetched_rows in zip(place, near, places, strict=True):
+            part[neighbours] = fetched_rows
         ends = [PartitionedArray([getattr(part, end) for part in parts]) for end in ("start", "stop")]
         yield ends, place, fetched.offsets, fetched.targets

@@ -94,7 +94,7 @@ class NeighbourRows:
         written = self._allocate(lengths)
         engine.compute(kernels.write_neighbours, *edges, *order, *written, lengths)
         rows = self._allocate(lengths)
-        if [len(own) for own in written[1]] == [len(own) for own in rows[1]]:
+        if list(map(len, written[1])) == list(map(len, rows[1])):
             rows = written
         else:
             engine.compute(kernels.close_gaps, *written, *rows)
@@ -105,14 +105,13 @@ class NeighbourRows:
     ) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
         """Return offsets, and memory for the targets and their marks, of rows with these lengths."""
         offsets, elements = self._offsets(lengths), self._engine.elements
-        ends = [int(e.download(own[-1:])[0]) for e, own in zip(elements, offsets, strict=True)]
+        ends = [int(e.download(part[-1:])[0]) for e, part in zip(elements, offsets, strict=True)]
         targets = [e.allocate(end, "uint32") for e, end in zip(elements, ends, strict=True)]
         marks = [e.allocate(end * self._has_mutual, "uint8") for e, end in zip(elements, ends, strict=True)]
         return offsets, PartitionedArray(targets), PartitionedArray(marks)
 
-    @property
     def links(self) -> PartitionedArray:
-        """The number of links of each owned vertex to distinct neighbours, uint32.
+        """Return the number of links of each owned vertex to distinct neighbours, uint32.
 
         An edge in both directions counts twice in a directed graph.
         """
@@ -146,10 +145,10 @@ class NeighbourRows:
             )
         ]
         for batch in range(max(map(len, engine.gather(bounds))) - 1):
-            mirrors = [part_of(own, batch) for own in bounds]
-            wanted = [numbers[own] for numbers, own in zip(vertices, mirrors, strict=True)]
+            mirrors = [part_of(cuts, batch) for cuts in bounds]
+            wanted = [numbers[part] for numbers, part in zip(vertices, mirrors, strict=True)]
             rows, _ = self.fetch(wanted)  # mirrors are grouped by owner
-            yield rows._replace(first=PartitionedArray([own.start for own in mirrors]))
+            yield rows._replace(first=PartitionedArray([part.start for part in mirrors]))
 
     def lengths_of(self, wanted: Sequence[NDArray[np.uint32]]) -> list[NDArray[np.uint32]]:
         """Return the lengths of rows, given numbers of vertices in the graph for each partition of this rank.
@@ -158,15 +157,15 @@ class NeighbourRows:
         """
         places, requests = _requests(self._engine, wanted)
         asked = exchange(self._engine, requests)
-        listed = self._engine.upload([np.concatenate(own) for own in asked])
+        listed = self._engine.upload([np.concatenate(messages) for messages in asked])
         lengths = self._lengths_of(listed)
-        cuts = [np.cumsum([0, *map(len, own)]) for own in asked]
+        cuts = [np.cumsum([0, *map(len, messages)]) for messages in asked]
         answers = self._engine.download(self._send(lengths, cuts))
         return [answer[place] for answer, place in zip(answers, places, strict=True)]
 
     def _lengths_of(self, listed: PartitionedArray) -> PartitionedArray:
         sizes = zip(self._engine.elements, listed, strict=True)
-        lengths = PartitionedArray([element.allocate(len(own), "uint32") for element, own in sizes])
+        lengths = PartitionedArray([element.allocate(len(part), "uint32") for element, part in sizes])
         self._engine.compute(kernels.lengths_of, self.offsets, listed, lengths)
         return lengths
 
@@ -189,32 +188,32 @@ class NeighbourRows:
         engine = self._engine
         places, requests = _requests(engine, wanted)
         asked = exchange(engine, requests)
-        listed = engine.upload([np.concatenate(own) for own in asked])
+        listed = engine.upload([np.concatenate(messages) for messages in asked])
         lengths = self._lengths_of(listed)
         begins, targets, marks = self._allocate(lengths)
         engine.compute(
             kernels.pack_rows, self.offsets, self.targets, self.mutual, engine.vertices, listed, begins,
             targets, marks,
         )  # fmt: skip
-        rows = [np.cumsum([0, *map(len, own)]) for own in asked]
-        ends = [part[own] for part, own in zip(engine.download(begins), rows, strict=True)]
-        own_lengths, own_targets = self._send(lengths, rows), self._send(targets, ends)
-        own_marks = self._send(marks, ends) if self._has_mutual else self.mutual
-        offsets = self._offsets(own_lengths)
+        row_cuts = [np.cumsum([0, *map(len, messages)]) for messages in asked]
+        target_cuts = [part[cuts] for part, cuts in zip(engine.download(begins), row_cuts, strict=True)]
+        offsets = self._offsets(self._send(lengths, row_cuts))
+        received = self._send(targets, target_cuts)
+        mutual = self._send(marks, target_cuts) if self._has_mutual else self.mutual
         if not numbers:
-            engine.compute(kernels.to_local, *self._numbers, own_targets)
-        return RowBatch(engine.scalar(0), offsets, own_targets, own_marks), places
+            engine.compute(kernels.to_local, *self._numbers, received)
+        return RowBatch(engine.scalar(0), offsets, received, mutual), places
 
     def _send(self, array: PartitionedArray, cuts: Sequence[NDArray[Any]]) -> PartitionedArray:
         """Send the parts of an array between cuts, one to each partition, and return the received values."""
         pairs = zip(self._engine.download(array), cuts, strict=True)
-        parts = [np.split(values, own[1:-1].astype(np.int64)) for values, own in pairs]
-        return self._engine.upload([np.concatenate(own) for own in exchange(self._engine, parts)])
+        messages = [np.split(values, ends[1:-1].astype(np.int64)) for values, ends in pairs]
+        return self._engine.upload(list(map(np.concatenate, exchange(self._engine, messages))))
 
     def _offsets(self, lengths: PartitionedArray) -> PartitionedArray:
         """Return the offsets of rows with these lengths."""
         pairs = zip(self._engine.elements, lengths, strict=True)
-        offsets = PartitionedArray([element.allocate(len(own) + 1, "uint64") for element, own in pairs])
+        offsets = PartitionedArray([element.allocate(len(part) + 1, "uint64") for element, part in pairs])
         self._engine.compute("scan.offsets_of", lengths, offsets)
         return offsets
 
@@ -222,8 +221,8 @@ class NeighbourRows:
     def _numbers(self) -> tuple[PartitionedArray, PartitionedArray]:
         """The numbers of the local vertices in the graph, ascending, and their local numbers."""
         vertices = self._engine.download(self._engine.vertices)
-        order = [np.argsort(own).astype(np.uint32) for own in vertices]
-        ascending = [own[places] for own, places in zip(vertices, order, strict=True)]
+        order = [np.argsort(numbers).astype(np.uint32) for numbers in vertices]
+        ascending = [numbers[places] for numbers, places in zip(vertices, order, strict=True)]
         return self._engine.upload(ascending), self._engine.upload(order)
 
 
@@ -232,7 +231,7 @@ def _requests(
 ) -> tuple[list[NDArray[np.int64]], list[list[NDArray[np.uint32]]]]:
     """Return the place of each vertex among those grouped by owner, and the local numbers for each owner."""
     owners, numbers = engine.partitioned.places_of(np.concatenate(wanted))
-    cuts = np.cumsum([len(own) for own in wanted])[:-1]
+    cuts = np.cumsum(list(map(len, wanted)))[:-1]
     places, requests = [], []
     for owner, local in zip(np.split(owners, cuts), np.split(numbers, cuts), strict=True):
         order = np.argsort(owner, kind="stable")

@@ -80,8 +80,8 @@ def run_on_pairs(
         engine = run.engine()
         ends, scores = best_pairs(engine, int(k), measure)
     else:
-        # A copy with the ends of all pairs in a row each. The caller may change `pairs`.
-        ends = np.array(_numbers_of(run.graph, pairs).T, order="C")
+        # A copy, because the caller may change `pairs`.
+        ends = np.array(_numbers_of(run.graph, pairs).T, np.uint32, order="C")
         engine = run.engine()
         scores = score_pairs(engine, ends, measure)
     world = engine.partitioned.world
@@ -91,22 +91,25 @@ def run_on_pairs(
     if not spec.columns[-1].real:
         scores = scores.astype(np.int64)
     parameters = {"k": int(k)} if pairs is None else {}
-    arrays = {"first": ends[0, block], "second": ends[1, block], spec.name: scores}
+    arrays: dict[str, NDArray[Any]] = {"first": ends[0, block], "second": ends[1, block], spec.name: scores}
     return run.finish(engine, arrays, parameters=parameters)
 
 
 def _numbers_of(graph: Graph, pairs: Any) -> NDArray[np.int64]:
     """Return the numbers of the vertices of pairs, of shape (pairs, 2)."""
     if graph.has_object_ids and not isinstance(pairs, np.ndarray):
-        found = list(pairs)
-        ids: Any = [vertex for pair in found for vertex in pair]
-        paired = all(len(pair) == 2 for pair in found)
+        listed = list(pairs)
+        ids: Any = [vertex for pair in listed for vertex in pair]
+        paired = all(len(pair) == 2 for pair in listed)
     else:
         try:
             given = np.asarray(pairs)
         except ValueError:  # sequences of unequal lengths
             given = np.empty(1)
         ids = given.ravel()
+        ordinal = not graph.has_custom_ids and given.dtype.kind in "iu" and given.shape[1:] == (2,)
+        if ordinal and len(ids) and given.min() >= 0 and given.max() < graph.n:
+            return given
         paired = given.shape[1:] == (2,) or (given.ndim == 1 and len(ids) % 2 == 0)
     if not paired:
         msg = "pairs=: expected two vertices for each pair, an array of shape (pairs, 2); found another shape"
@@ -122,10 +125,10 @@ def check_pairs(answer: Answer, measure: Measure) -> None:
     """Raise VerificationError unless each pair has its score, from rows of a sparse matrix."""
     ends = [vertex_numbers(answer, end, of_vertices=False) for end in ("first", "second")]
     given = column(answer, answer.algorithm, of_vertices=False)
-    shapes = {given.shape, *(own.shape for own in ends)}
+    shapes = {given.shape, *(vertices.shape for vertices in ends)}
     if len(shapes) > 1 or given.ndim != 1:
         fail(answer, "each pair has two vertices and a score", f"found arrays of the shapes {shapes}")
-    if any((own >= answer.graph.n).any() for own in ends):
+    if any((vertices >= answer.graph.n).any() for vertices in ends):
         fail(answer, "a pair has two vertices of the graph", "found a pair with less than two")
     _check_arguments(answer, np.column_stack(ends))
     expected = np.empty(len(given))
@@ -133,13 +136,13 @@ def check_pairs(answer: Answer, measure: Measure) -> None:
     degree = np.diff(near.indptr)
     bounds = cut(degree[ends[0]] + degree[ends[1]], 0, _PIECE)
     for low, high in pairwise(bounds):
-        first, second = (own[low:high] for own in ends)
+        first, second = (vertices[low:high] for vertices in ends)
         common = near[first].multiply(near[second]) @ weights
         expected[low:high] = _score(common, degree[first], degree[second], measure)
     wrong = ~(np.abs(given - expected) <= 1e-6 * expected)
     if wrong.any():
         row = first_true(wrong)
-        pair = " and ".join(str(answer.graph.ids[own[row]]) for own in ends)
+        pair = " and ".join(str(answer.graph.ids[vertices[row]]) for vertices in ends)
         detail = f"{pair} have {given[row]}, expected {expected[row]}"
         fail(answer, "the score is that of the common neighbours", detail)
 

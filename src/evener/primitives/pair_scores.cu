@@ -7,7 +7,7 @@
 #include "team.cuh"
 
 // Pairs whose shorter row is longer than this have a block, and other pairs have a warp.
-constexpr u64 LONG_PAIR = 2048;
+constexpr u32 LONG_PAIR = 2048;
 
 // Write one over the length of each row, or over its logarithm; 0 if the divisor is 0.
 __global__ void PARALLEL(256) weigh_neighbours(Array<const u32> lengths, u32 logarithm, Array<double> weights) {
@@ -19,15 +19,15 @@ __global__ void PARALLEL(256) weigh_neighbours(Array<const u32> lengths, u32 log
 
 struct Row {
     const u32* at;
-    u64 length;
+    u32 length;
 
     __device__ static Row of(Array<const u64> offsets, Array<const u32> targets, u32 v) {
-        return {targets.at + offsets[v], offsets[v + 1ull] - offsets[v]};
+        return {targets.at + offsets[v], (u32)(offsets[v + 1ull] - offsets[v])};
     }
     __device__ bool has(u32 target) const {
-        u64 low = 0, high = length;
+        u32 low = 0, high = length;
         while (low < high) {
-            u64 middle = (low + high) / 2;
+            u32 middle = low + (high - low) / 2;
             if (__ldg(at + middle) < target) low = middle + 1;
             else high = middle;
         }
@@ -58,7 +58,7 @@ __global__ void PARALLEL(256) score_pairs(
         double common = a.length < b.length ? a.common(b, weights, team) : b.common(a, weights, team);
         common = team.width == WARP ? across(common, Sum()) : over_block(common, Sum());
         if (team.who) return;
-        double total = measure == 1 ? a.length + b.length - common : (double)least(a.length, b.length);
+        double total = measure == 1 ? (double)a.length + b.length - common : (double)least(a.length, b.length);
         scores[i] = !measure ? common : total > 0 ? common / total : 0;
     };
     for (u64 i = warp_of_grid(); i < scores.length; i += warps_of_grid())

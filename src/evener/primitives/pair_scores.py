@@ -65,7 +65,7 @@ def weights_of(engine: Engine, rows: NeighbourRows, measure: Measure) -> Partiti
     return weights
 
 
-def score_pairs(engine: Engine, ends: NDArray[np.int64], measure: Measure) -> NDArray[np.float64]:
+def score_pairs(engine: Engine, ends: NDArray[np.uint32], measure: Measure) -> NDArray[np.float64]:
     """Return the scores of this rank's block of pairs.
 
     This is a collective operation; all ranks must call it.
@@ -87,7 +87,7 @@ def score_pairs(engine: Engine, ends: NDArray[np.int64], measure: Measure) -> ND
 
 
 def _score_alone(
-    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.int64], measure: Measure
+    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.uint32], measure: Measure
 ) -> NDArray[np.float64]:
     """Return the scores of pairs on the only element. A CPU gets pairs with the same longer row together."""
     _, local = engine.partitioned.places_of(ends.ravel())
@@ -99,14 +99,16 @@ def _score_alone(
         order = np.argsort(first)
         first, second = first[order], second[order]
     scores = engine.local_array(len(first), "float64")
-    own = rows.offsets, rows.targets
+    all_rows = rows.offsets, rows.targets
     places = engine.upload([first]), engine.upload([second])
-    engine.compute(kernels.score_pairs, *own, places[0], *own, places[1], weights, measure.code, scores)
-    (found,) = engine.download(scores)
+    engine.compute(
+        kernels.score_pairs, *all_rows, places[0], *all_rows, places[1], weights, measure.code, scores
+    )
+    (computed,) = engine.download(scores)
     if order is None:
-        return found
-    placed = np.empty_like(found)
-    placed[order] = found
+        return computed
+    placed = np.empty_like(computed)
+    placed[order] = computed
     return placed
 
 
@@ -118,15 +120,15 @@ def _by_length(
 
 
 def _score_at_owners(
-    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.int64], measure: Measure
+    engine: Engine, rows: NeighbourRows, weights: PartitionedArray, ends: NDArray[np.uint32], measure: Measure
 ) -> NDArray[np.float64]:
     """Return the scores of this rank's block of pairs, which its first partition sends to owners."""
     world = engine.partitioned.world
     begin, end = block_bounds(len(ends[0]), world.size)[world.rank : world.rank + 2]
-    own = ends[:, begin:end].astype(np.uint32)
-    nothing = [own[0, :0]] * (len(engine.elements) - 1)
-    lengths = rows.lengths_of([own.ravel(), *nothing])[0].reshape(own.shape)
-    longer, shorter = _by_length(own[0], own[1], lengths[0] < lengths[1])
+    block = np.ascontiguousarray(ends[:, begin:end])
+    nothing = [block[0, :0]] * (len(engine.elements) - 1)
+    lengths = rows.lengths_of([block.ravel(), *nothing])[0].reshape(block.shape)
+    longer, shorter = _by_length(block[0], block[1], lengths[0] < lengths[1])
     sizes_of_shorter = np.minimum(*lengths)
     owner, local = engine.partitioned.places_of(longer)
     order = np.argsort(owner, kind="stable")
@@ -142,12 +144,14 @@ def _score_at_owners(
     scores = [np.empty(len(parts)) for parts in first]
     for batch in _batches(engine, rows, _take(sizes, together)):
         places = [places[part] for places, part in zip(together, batch, strict=True)]
-        found = _score_batch(engine, rows, weights, _take(first, places), _take(second, places), measure)
-        for parts, place, values in zip(scores, places, found, strict=True):
+        batch_scores = _score_batch(
+            engine, rows, weights, _take(first, places), _take(second, places), measure
+        )
+        for parts, place, values in zip(scores, places, batch_scores, strict=True):
             parts[place] = values
     answers = exchange(engine, [
-        np.split(own, np.cumsum([len(one) for one in asked])[:-1])
-        for own, asked in zip(scores, received[0], strict=True)
+        np.split(parts, np.cumsum(list(map(len, messages)))[:-1])
+        for parts, messages in zip(scores, received[0], strict=True)
     ])  # fmt: skip
     placed = np.empty(len(order))
     placed[order] = np.concatenate(answers[0])
@@ -156,17 +160,17 @@ def _score_at_owners(
 
 def _take(columns: Sequence[NDArray[Any]], places: Sequence[NDArray[np.int64]]) -> list[NDArray[Any]]:
     """Return the values at places, for each partition of this rank."""
-    return [values[own] for values, own in zip(columns, places, strict=True)]
+    return [values[place] for values, place in zip(columns, places, strict=True)]
 
 
 def _batches(engine: Engine, rows: NeighbourRows, sizes: list[NDArray[np.uint32]]) -> Iterator[list[slice]]:
     """Yield the pairs of each partition in batches with at most as many targets as its rows, or a million."""
     bounds = []
-    for own, targets in zip(sizes, rows.targets, strict=True):
+    for lengths, targets in zip(sizes, rows.targets, strict=True):
         most = max(len(targets), neighbour_rows.MIN_BATCH)
-        bounds.append(neighbour_rows.cut(own, 0, most))
+        bounds.append(neighbour_rows.cut(lengths, 0, most))
     for batch in range(max(map(len, engine.gather(bounds))) - 1):
-        yield [neighbour_rows.part_of(own, batch) for own in bounds]
+        yield [neighbour_rows.part_of(cuts, batch) for cuts in bounds]
 
 
 def _score_batch(
@@ -178,12 +182,12 @@ def _score_batch(
     measure: Measure,
 ) -> list[NDArray[np.float64]]:
     """Return the scores of pairs, given the local number of the first end and the number of the second."""
-    distinct = [np.unique(own, return_inverse=True) for own in second]
-    fetched, places = rows.fetch([own for own, _ in distinct])
+    distinct = [np.unique(vertices, return_inverse=True) for vertices in second]
+    fetched, places = rows.fetch([vertices for vertices, _ in distinct])
     engine.compute(neighbour_rows.kernels.sort_rows, fetched.offsets, fetched.targets)
     row_of = [place[inverse].astype(np.uint32) for place, (_, inverse) in zip(places, distinct, strict=True)]
     pairs = zip(engine.elements, first, strict=True)
-    scores = PartitionedArray([element.allocate(len(own), "float64") for element, own in pairs])
+    scores = PartitionedArray([element.allocate(len(part), "float64") for element, part in pairs])
     engine.compute(
         kernels.score_pairs, rows.offsets, rows.targets, engine.upload(first), fetched.offsets,
         fetched.targets, engine.upload(row_of), weights, measure.code, scores,

@@ -35,12 +35,14 @@ def exchange(engine: Engine, messages: Sequence[Sequence[NDArray[Any]]]) -> list
         An array from each partition of all ranks, for each partition of this rank.
     """
     ranks, world = engine.partitioned.ranks, engine.partitioned.world
-    lengths = engine.gather([[len(message) for message in own] for own in messages])
+    lengths = engine.gather([list(map(len, sent)) for sent in messages])
     of_rank = [[q for q, rank in enumerate(ranks) if rank == r] for r in range(world.size)]
-    packets = [_joined([own[q] for own in messages for q in receivers], messages) for receivers in of_rank]
+    packets = [_joined([sent[q] for sent in messages for q in receivers], messages) for receivers in of_rank]
     since = perf_counter()
     arrived = world.alltoall(packets)
-    engine.recorder.sent(since, perf_counter(), [sum(one.nbytes for one in own) for own in messages])
+    engine.recorder.sent(
+        since, perf_counter(), [sum(message.nbytes for message in sent) for sent in messages]
+    )
     received: list[list[Any]] = [[None] * len(ranks) for _ in messages]
     here = [partition.index for partition in engine.partitions]
     for senders, packet in zip(of_rank, arrived, strict=True):

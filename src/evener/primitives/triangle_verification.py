@@ -44,15 +44,15 @@ class SimpleEdges:
         self.directed = parts.graph.directed
         degree = parts.out_strength(weighted=False)
         rows = parts.rows("out" if "out" in _stored(parts) else "in")
-        found = [np.empty((0, 3), np.int64)]
-        for own, (degrees,) in zip(rows, parts.fetch(degree), strict=True):
-            vertices = np.asarray(own.vertices)
-            for tails, heads in own.pieces():
+        pieces = [np.empty((0, 3), np.int64)]
+        for part, (degrees,) in zip(rows, parts.fetch(degree), strict=True):
+            vertices = np.asarray(part.vertices)
+            for tails, heads in part.pieces():
                 edges = _ordered(vertices, degrees, tails, heads)
-                found.append(
+                pieces.append(
                     edges if self.directed else edges[edges[:, 2] == 1]
                 )  # the other half is the same
-        low, high, forward = self._deliver(np.concatenate(found)).T
+        low, high, forward = self._deliver(np.concatenate(pieces)).T
         key, first, place = np.unique(low * parts.graph.n + high, return_index=True, return_inverse=True)
         seen = np.zeros(len(key), np.uint8)
         np.bitwise_or.at(seen, place, np.where(forward, 1, 2).astype(np.uint8))
@@ -67,7 +67,7 @@ class SimpleEdges:
         rank = np.searchsorted(self._bounds, edges[:, 0], side="right") - 1
         order = np.argsort(rank, kind="stable")
         cuts = np.cumsum(np.bincount(rank, minlength=self._world.size))[:-1]
-        sent = [np.ascontiguousarray(own).ravel() for own in np.split(edges[order], cuts)]
+        sent = [np.ascontiguousarray(piece).ravel() for piece in np.split(edges[order], cuts)]
         received: NDArray[np.int64] = np.concatenate(self._world.alltoall(sent)).reshape(-1, 3)
         return received
 
@@ -99,10 +99,10 @@ class SimpleEdges:
             begin, end = (cuts[min(k + step, len(cuts) - 1)] for step in (0, 1))
             edges = slice(int(self.offsets[begin]), int(self.offsets[end]))
             offsets = self.offsets[begin : end + 1] - self.offsets[begin]
-            own = self._block.start + begin, offsets, self.targets[edges], self.mutual[edges]
-            yield from self._world.allgather(own)
+            piece = self._block.start + begin, offsets, self.targets[edges], self.mutual[edges]
+            yield from self._world.allgather(piece)
 
-    def _at_ends(self, of_targets: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _at_ends(self, of_targets: NDArray[np.int64], of_rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of this rank's vertices, with those of all targets added."""
         rank = np.searchsorted(self._bounds, self.targets, side="right") - 1
         order = np.argsort(rank, kind="stable")
@@ -112,7 +112,7 @@ class SimpleEdges:
             self._world.alltoall(np.split(of_targets[order], cuts)),
             strict=True,
         )
-        total: NDArray[np.int64] = own.copy()
+        total: NDArray[np.int64] = of_rows.copy()
         for targets, values in pairs:
             np.add.at(total, targets - self._block.start, values)
         return total

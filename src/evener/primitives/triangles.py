@@ -82,9 +82,9 @@ def directed_triangles(engine: Engine, rows: NeighbourRows, *, opposite: bool) -
     """
     counts = engine.array("uint64", 0)
     engine.superstep("intersect", active=engine.owned)
-    own = rows.offsets, rows.targets, rows.mutual
+    owned = rows.offsets, rows.targets, rows.mutual
     for batch in rows.batches():
-        engine.compute(kernels.count_directed, *own, *batch, opposite, counts)
+        engine.compute(kernels.count_directed, *owned, *batch, opposite, counts)
     engine.push(counts, "add")
     return counts
 
@@ -135,7 +135,7 @@ def clustering_of(engine: Engine, kind: Literal["undirected", "directed", "neigh
     coefficient = engine.owned_array("float64")
     total, pairs = engine.compute(
         kernels.coefficients,
-        rows.links,
+        rows.links(),
         mutual,
         counts,
         factor,

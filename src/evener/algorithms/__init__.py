@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evener.algorithms.cdlp import cdlp as cdlp
     from evener.algorithms.clustering import clustering as clustering
     from evener.algorithms.common_neighbors import common_neighbors as common_neighbors
+    from evener.algorithms.core_number.core_number import core_number as core_number
     from evener.algorithms.eigenvector import eigenvector as eigenvector
     from evener.algorithms.hits import hits as hits
     from evener.algorithms.jaccard import jaccard as jaccard

@@ -6,7 +6,7 @@ Arrays for L owned vertices and M mirrors:
 - `lost` (L + M,) uint32: edges that mirrors have lost since the last exchange; after it, those of vertices.
 - `changed`, a bitmap of L + M bits: the mirrors that have lost edges.
 - `remaining`, `rest` (L,) uint32: vertices that may remain, ``count[0]`` and ``rest_count[0]`` of them.
-- `queue` (L,) uint32: ``state[0]`` vertices to remove.
+- `queue` (L,) uint32: ``state[0]`` vertices to remove; ``state[1]`` is the lowest degree of the rest.
 
 `in_offsets` and `in_targets` count only if `both`.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add
+from evener.kernels.cpu.atomics import fetch_add, fetch_min, load
 from evener.kernels.cpu.bits import is_set, set_bit
 from evener.kernels.cpu.chunks import CHUNK, chunk_count, chunk_of
 from evener.kernels.cpu.frontier import BUFFER, append
@@ -54,7 +54,7 @@ def begin(offsets, targets, in_offsets, in_targets, both, degree, remaining, cou
 
 @inline_step
 def _scan(level, fresh, degree, lost, remaining, listed, rest, rest_count, queue, state, counter):
-    """Distribute chunks of vertices between the queue and the rest. Return the lowest degree of the rest."""
+    """Distribute chunks of vertices between the queue and the rest, and note the lowest degree of the rest."""
     kept, leaving = np.empty(BUFFER, np.uint32), np.empty(BUFFER, np.uint32)
     keep = leave = 0
     lowest = _NONE
@@ -85,7 +85,7 @@ def _scan(level, fresh, degree, lost, remaining, listed, rest, rest_count, queue
         first = take_chunk(counter, _SCAN_CHUNK)
     append(kept, keep, rest, rest_count)
     append(leaving, leave, queue, state)
-    return lowest
+    fetch_min(state, _ONE, lowest)
 
 
 @vertex_step
@@ -156,42 +156,39 @@ def peel(
         A bound on the degrees of `rest`, exact if no vertex was removed; 2^32 - 1 if there are none. With
         `all_levels`, the last level at which vertices were removed.
     """
-    level = np.uint64(level)
-    last = all_removed = _ZERO
+    now, last, all_removed = np.uint64(level), _ZERO, _ZERO
     while True:
         rest_count[_ZERO] = _ZERO
         state[_ZERO] = _ZERO
-        lowest = _NONE
+        state[_ONE] = _NONE
         counter = new_counter()
-        listed = count[_ZERO]
+        listed = load(count, _ZERO)
         for _ in prange(WORKERS):
-            lowest = min(
-                lowest,
-                _scan(level, fresh, degree, lost, remaining, listed, rest, rest_count, queue, state, counter),
-            )
+            _scan(now, fresh, degree, lost, remaining, listed, rest, rest_count, queue, state, counter)
+        lowest = load(state, _ONE)
         removed = _ZERO
         begun = _ZERO
-        while begun < state[_ZERO]:
-            end = state[_ZERO]
+        end = load(state, _ZERO)
+        while begun < end:
             queued = new_counter()
             queued[_ZERO] = begun
             for _ in prange(WORKERS):
                 removed += np.uint64(
                     _remove_queued(
-                        offsets, targets, in_offsets, in_targets, both, level, degree, lost, changed, queue, state,
+                        offsets, targets, in_offsets, in_targets, both, now, degree, lost, changed, queue, state,
                         end, queued,
                     )
                 )  # fmt: skip
-            begun = end
+            begun, end = end, load(state, _ZERO)
         all_removed += removed
         if not all_levels:
             return all_removed, lowest
         if removed > _ZERO:
-            last = level
-            level += _ONE
+            last = now
+            now += _ONE
         elif lowest == _NONE:
             return all_removed, last
         else:
-            level = lowest
+            now = lowest
         remaining, rest = rest, remaining
         count, rest_count = rest_count, count

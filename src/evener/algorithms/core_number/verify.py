@@ -76,7 +76,6 @@ class _Level:
             pairs = zip(self._edges, fetched, strict=True)
             self._edges = [edges[:, ~(own[edges[0]] | own[edges[1]])] for edges, (own,) in pairs]
         counts = [
-            np.bincount(edges[0], minlength=rows)
-            for edges, rows in zip(self._edges, self._rows, strict=True)
+            np.bincount(edges[0], minlength=rows) for edges, rows in zip(self._edges, self._rows, strict=True)
         ]
         return self._parts.collect(counts)

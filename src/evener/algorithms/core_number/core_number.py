@@ -1,9 +1,9 @@
 """Core numbers: the largest k for which a vertex is in the k-core.
 
-Idea: level by level, vertices leave whose degree is at most the level. A vertex that leaves lowers the degrees
-of its neighbours, which may leave at the same level. Each partition continues until none of its vertices
-leaves. Then the edges that mirrors have lost are pushed to the owners. A single element runs all levels in
-one call.
+Idea: level by level, vertices leave whose degree is at most the level. A vertex that leaves lowers the
+degrees of its neighbours, which may leave at the same level. Each partition continues until none of its
+vertices leaves. Then the edges that mirrors have lost are pushed to the owners. A single element runs all
+levels in one call.
 
 Encoding: `degree` uint32, edges to vertices that have not left, but never less than the level. A vertex that
 has left keeps the level at which it left, its core number. `lost` uint32, the edges that mirrors lost.
@@ -44,8 +44,8 @@ def core_number(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOpti
     ----------
     graph : Graph, PartitionedGraph or str
         A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count. Repeated edges and self-loops count, as in `k_core`. In a directed graph, an edge counts at both
-        ends.
+        count. Repeated edges and self-loops count, as in `k_core`. In a directed graph, an edge counts at
+        both ends.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def _peel(engine: Engine) -> tuple[PartitionedArray, int]:
     count, rest_count = engine.counters(2)
     state = engine.local_array(2, "uint64")
     engine.superstep("peel", active=engine.owned, edges=engine.partitioned.graph.m)
-    engine.compute(kernels.begin, *edges, degree, remaining, count)
+    engine.compute(kernels.begin, edges[0], edges[2], both, degree, remaining, count)
     level, last, fresh = 0, 0, True
     while True:
         removed, lowest = engine.compute(

@@ -4,8 +4,8 @@
 
 // Count the edges of each vertex, and list all vertices.
 __global__ void PARALLEL(256) begin(
-    Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets, u32 both,
-    Array<u32> degree, Array<u32> remaining, Array<u64> count
+    Array<const u64> offsets, Array<const u64> in_offsets, u32 both, Array<u32> degree, Array<u32> remaining,
+    Array<u64> count
 ) {
     if (first_of_grid()) count[0] = degree.length;
     for (u64 v = thread_of_grid(); v < degree.length; v += threads_of_grid()) {

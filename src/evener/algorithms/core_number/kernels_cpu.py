@@ -44,7 +44,7 @@ def _begin_chunk(offsets, in_offsets, both, degree, remaining, first, last):
 
 
 @parallel
-def begin(offsets, targets, in_offsets, in_targets, both, degree, remaining, count):
+def begin(offsets, in_offsets, both, degree, remaining, count):
     """Count the edges of each vertex, and list all vertices."""
     for r in prange(chunk_count(len(degree), CHUNK)):
         first, last = chunk_of(r, 0, len(degree), CHUNK)
@@ -54,7 +54,7 @@ def begin(offsets, targets, in_offsets, in_targets, both, degree, remaining, cou
 
 @inline_step
 def _scan(level, fresh, degree, lost, remaining, listed, rest, rest_count, queue, state, counter):
-    """Distribute chunks of vertices between the queue and the rest, and note the lowest degree of the rest."""
+    """Distribute chunks of vertices to the queue and the rest, and note the lowest degree of the rest."""
     kept, leaving = np.empty(BUFFER, np.uint32), np.empty(BUFFER, np.uint32)
     keep = leave = 0
     lowest = _NONE
@@ -141,8 +141,8 @@ def _remove_queued(
 
 @parallel
 def peel(
-    offsets, targets, in_offsets, in_targets, both, level, fresh, all_levels, degree, lost, changed, remaining,
-    count, rest, rest_count, queue, state,
+    offsets, targets, in_offsets, in_targets, both, level, fresh, all_levels, degree, lost, changed,
+    remaining, count, rest, rest_count, queue, state,
 ):  # fmt: skip
     """Remove the vertices of a level, until no more of this partition leave. List the others in `rest`.
 
@@ -175,8 +175,8 @@ def peel(
             for _ in prange(WORKERS):
                 removed += np.uint64(
                     _remove_queued(
-                        offsets, targets, in_offsets, in_targets, both, now, degree, lost, changed, queue, state,
-                        end, queued,
+                        offsets, targets, in_offsets, in_targets, both, now, degree, lost, changed, queue,
+                        state, end, queued,
                     )
                 )  # fmt: skip
             begun, end = end, load(state, _ZERO)

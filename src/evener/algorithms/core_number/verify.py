@@ -36,8 +36,8 @@ def check(answer: Answer) -> None:
         higher + peers >= core,
         "each vertex has as many edges to vertices of at least its core number",
         lambda v: (
-            f"vertex {parts.id(v)} has core {parts.at(core, v)}, and only {parts.at(higher + peers, v)} edges "
-            "to them"
+            f"vertex {parts.id(v)} has core {parts.at(core, v)}, "
+            f"and only {parts.at(higher + peers, v)} edges to them"
         ),
     )
     left = np.zeros(len(core), np.bool_)

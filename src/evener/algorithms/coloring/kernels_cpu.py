@@ -171,8 +171,8 @@ def _color_worker(
             )  # fmt: skip
             if both:
                 held = _tell(
-                    in_targets, in_offsets[v], in_offsets[v + _ONE], own, owned, priority, waits, buffer, held,
-                    queue, length, told,
+                    in_targets, in_offsets[v], in_offsets[v + _ONE], own, owned, priority, waits, buffer,
+                    held, queue, length, told,
                 )  # fmt: skip
         first = take_chunk(counter, _QUEUE_CHUNK)
     append(buffer, held, queue, length)
@@ -181,8 +181,9 @@ def _color_worker(
 
 @parallel
 def color_ready(
-    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, begun, length, told, colored
-):
+    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, begun, length, told,
+    colored,
+):  # fmt: skip
     """Color vertices until the others wait for vertices of other partitions.
 
     Return the number of vertices that were colored, and the highest of their colors.
@@ -193,13 +194,11 @@ def color_ready(
         counter = new_counter()
         counter[_ZERO] = begun[_ZERO]
         for _ in prange(WORKERS):
-            highest = max(
-                highest,
-                _color_worker(
-                    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, end, length,
-                    told, colored, counter,
-                ),
+            found = _color_worker(
+                offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, end, length,
+                told, colored, counter,
             )  # fmt: skip
+            highest = max(highest, found)
         begun[_ZERO] = end
     return np.int64(begun[_ZERO] - before), highest
 

@@ -69,14 +69,15 @@ def coloring(
     key = int(np.random.SeedSequence(check_seed(seed)).generate_state(1)[0])
     run = begin(SPEC, graph, options)
     engine = run.engine()
-    color, highest = _color(engine, key)
+    color = _color(engine, key)
+    highest = -int(engine.compute(kernels.negated_highest, color, engine.owned, reduce=min))
     gather = engine.partitioned.gather
     arrays = {"color": lambda: gather(color.parts).astype(np.int64)}
     return run.finish(engine, arrays, parameters={"seed": int(seed)}, outcome={"colors": highest + 1})
 
 
-def _color(engine: Engine, key: int) -> tuple[PartitionedArray, int]:
-    """Return the color of each vertex, int32, and the highest color. `key` mixes the seed into priorities."""
+def _color(engine: Engine, key: int) -> PartitionedArray:
+    """Return the color of each vertex, int32. `key` mixes the seed into priorities."""
     both = engine.partitioned.graph.directed
     edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
     priority, color, waits = engine.array("uint64"), engine.array("int32", -1), engine.array("int32", 0)
@@ -86,16 +87,15 @@ def _color(engine: Engine, key: int) -> tuple[PartitionedArray, int]:
     engine.pull(priority)
     engine.compute(kernels.count_higher, *edges, priority, waits, queue, length)
 
-    told, colored, highest = engine.bits(), engine.bits(), -1
+    told, colored = engine.bits(), engine.bits()
     while True:
         engine.superstep("color")
-        done, found = engine.compute(
+        done = engine.compute(
             kernels.color_ready, *edges, priority, color, waits, queue, begun, length, told, colored,
-            reduce=list, count_active=True,
+            count_active=True,
         )  # fmt: skip
-        highest = max(highest, *map(int, found))
-        if engine.single or not sum(done):
-            return color, highest
+        if engine.single or not done:
+            return color
         engine.pull(color, changed=colored)
         engine.push(waits, "add", changed=told)
         engine.compute(kernels.queue_told, color, waits, queue, length, told, colored)

@@ -25,13 +25,15 @@ from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
-__all__ = ["color_ready", "count_higher", "prioritize", "queue_told"]
+__all__ = ["color_ready", "count_higher", "negated_highest", "prioritize", "queue_told"]
 
 _ONE, _ZERO, _SIX = np.uint64(1), np.uint64(0), np.uint64(6)
 _LOW_BITS, _ALL_BITS = np.uint64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOST = np.int32(-1)
 # Vertices in a chunk of all vertices, and of the queue.
 _SCAN_CHUNK, _QUEUE_CHUNK = np.uint64(1 << 9), np.uint64(16)
+# Vertices. One worker colors a shorter queue.
+_NARROW = np.uint64(1 << 10)
 # Words of the colors that one pass over the neighbours of a vertex examines.
 _WORDS = np.uint64(8)
 _COLORS = _WORDS << _SIX
@@ -153,7 +155,7 @@ def _color_worker(
     offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, end, length, told, colored,
     counter,
 ):  # fmt: skip
-    owned, highest = np.uint64(len(queue)), np.int64(-1)
+    owned = np.uint64(len(queue))
     used = np.empty(_WORDS, np.uint64)
     buffer, held = np.empty(BUFFER, np.uint32), 0
     first = take_chunk(counter, _QUEUE_CHUNK)
@@ -164,7 +166,6 @@ def _color_worker(
             free = _free_color(offsets, targets, in_offsets, in_targets, both, v, color, used)
             color[v] = free
             set_bit(colored, v)
-            highest = max(highest, free)
             held = _tell(
                 targets, offsets[v], offsets[v + _ONE], own, owned, priority, waits, buffer, held, queue,
                 length, told,
@@ -176,7 +177,6 @@ def _color_worker(
                 )  # fmt: skip
         first = take_chunk(counter, _QUEUE_CHUNK)
     append(buffer, held, queue, length)
-    return highest
 
 
 @parallel
@@ -186,21 +186,21 @@ def color_ready(
 ):  # fmt: skip
     """Color vertices until the others wait for vertices of other partitions.
 
-    Return the number of vertices that were colored, and the highest of their colors.
+    Return the number of vertices that were colored.
     """
-    before, highest = begun[_ZERO], np.int64(-1)
+    before = begun[_ZERO]
     while begun[_ZERO] < length[_ZERO]:
         end = length[_ZERO]
         counter = new_counter()
         counter[_ZERO] = begun[_ZERO]
-        for _ in prange(WORKERS):
-            found = _color_worker(
+        workers = WORKERS if end - begun[_ZERO] > _NARROW else 1
+        for _ in prange(workers):
+            _color_worker(
                 offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, end, length,
                 told, colored, counter,
             )  # fmt: skip
-            highest = max(highest, found)
         begun[_ZERO] = end
-    return np.int64(begun[_ZERO] - before), highest
+    return np.int64(begun[_ZERO] - before)
 
 
 @inline_step
@@ -233,3 +233,12 @@ def queue_told(color, waits, queue, length, told, colored):
     counter = new_counter()
     for _ in prange(WORKERS):
         _queue_worker(color, waits, queue, length, told, colored, owned, counter)
+
+
+@parallel
+def negated_highest(color, owned):
+    """Return the highest color, negated, and 1 without vertices."""
+    lowest = np.int64(1)
+    for v in prange(np.int64(owned)):
+        lowest = min(lowest, -np.int64(color[v]))
+    return lowest

@@ -19,10 +19,12 @@ OF_ALGORITHMS = [
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",
     "evener.algorithms.sssp:kernels",
+    "evener.algorithms.scc:kernels",
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
     "evener.primitives:neighbour_rows",
+    "evener.primitives:frontier",
     "evener.primitives:pair_scores",
     "evener.primitives:triangles",
 ]

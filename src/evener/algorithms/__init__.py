@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
     from evener.algorithms.resource_allocation import resource_allocation as resource_allocation
     from evener.algorithms.sssp.sssp import sssp as sssp
+    from evener.algorithms.scc.scc import scc as scc
     from evener.algorithms.transitivity import transitivity as transitivity
     from evener.algorithms.triangles import triangles as triangles
     from evener.algorithms.wcc.wcc import wcc as wcc

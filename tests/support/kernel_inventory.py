@@ -15,6 +15,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
+    "evener.algorithms.coloring:kernels",
     "evener.algorithms.core_number:kernels",
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evener.algorithms.bfs.bfs import bfs as bfs
     from evener.algorithms.cdlp import cdlp as cdlp
     from evener.algorithms.clustering import clustering as clustering
+    from evener.algorithms.coloring.coloring import coloring as coloring
     from evener.algorithms.common_neighbors import common_neighbors as common_neighbors
     from evener.algorithms.core_number.core_number import core_number as core_number
     from evener.algorithms.eigenvector import eigenvector as eigenvector

@@ -33,6 +33,9 @@ __all__ = ["coloring"]
 
 kernels = KernelFile(__package__)
 
+# Colors that a kernel can give.
+_ALL_COLORS = 1 << 31
+
 
 @driver(SPEC)
 def coloring(
@@ -70,10 +73,10 @@ def coloring(
     run = begin(SPEC, graph, options)
     engine = run.engine()
     color = _color(engine, key)
-    highest = -int(engine.compute(kernels.negated_highest, color, engine.owned, reduce=min))
+    colors = _ALL_COLORS - int(engine.compute(kernels.unused_colors, color, engine.owned, reduce=min))
     gather = engine.partitioned.gather
     arrays = {"color": lambda: gather(color.parts).astype(np.int64)}
-    return run.finish(engine, arrays, parameters={"seed": int(seed)}, outcome={"colors": highest + 1})
+    return run.finish(engine, arrays, parameters={"seed": int(seed)}, outcome={"colors": colors})
 
 
 def _color(engine: Engine, key: int) -> PartitionedArray:

@@ -138,9 +138,11 @@ __global__ void PARALLEL(256) queue_told(
     }
 }
 
-// Return the highest color, negated, and 1 without vertices.
-__global__ void PARALLEL(256) negated_highest(Array<const i32> color, u64 owned, Results<i64> results) {
-    i64 lowest = 1;
-    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) lowest = least(lowest, -(i64)color[v]);
-    results.minimum(lowest);
+// Return 2^31 minus the number of colors.
+__global__ void PARALLEL(256) unused_colors(Array<const i32> color, u64 owned, Results<u64> results) {
+    u64 unused = 1u << 31;
+    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
+        unused = least(unused, (1ull << 31) - 1 - (u64)color[v]);
+    }
+    results.minimum(unused);
 }

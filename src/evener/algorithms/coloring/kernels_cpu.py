@@ -25,11 +25,11 @@ from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
-__all__ = ["color_ready", "count_higher", "negated_highest", "prioritize", "queue_told"]
+__all__ = ["color_ready", "count_higher", "prioritize", "queue_told", "unused_colors"]
 
 _ONE, _ZERO, _SIX = np.uint64(1), np.uint64(0), np.uint64(6)
 _LOW_BITS, _ALL_BITS = np.uint64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
-_LOST = np.int32(-1)
+_LOST, _ALL_COLORS = np.int32(-1), np.int64(1 << 31)
 # Vertices in a chunk of all vertices, and of the queue.
 _SCAN_CHUNK, _QUEUE_CHUNK = np.uint64(1 << 9), np.uint64(16)
 # Vertices. One worker colors a shorter queue.
@@ -188,7 +188,7 @@ def color_ready(
 
     Return the number of vertices that were colored.
     """
-    before = begun[_ZERO]
+    colored_before = begun[_ZERO]
     while begun[_ZERO] < length[_ZERO]:
         end = length[_ZERO]
         counter = new_counter()
@@ -200,7 +200,7 @@ def color_ready(
                 told, colored, counter,
             )  # fmt: skip
         begun[_ZERO] = end
-    return np.int64(begun[_ZERO] - before)
+    return begun[_ZERO] - colored_before
 
 
 @inline_step
@@ -236,9 +236,9 @@ def queue_told(color, waits, queue, length, told, colored):
 
 
 @parallel
-def negated_highest(color, owned):
-    """Return the highest color, negated, and 1 without vertices."""
-    lowest = np.int64(1)
+def unused_colors(color, owned):
+    """Return 2^31 minus the number of colors."""
+    unused = _ALL_COLORS
     for v in prange(np.int64(owned)):
-        lowest = min(lowest, -np.int64(color[v]))
-    return lowest
+        unused = min(unused, _ALL_COLORS - 1 - np.int64(color[v]))
+    return unused

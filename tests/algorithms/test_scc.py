@@ -12,13 +12,11 @@ from support.reference import as_networkx, random_graph
 
 
 def _components(graph):
-    """Return the smallest vertex of the component of each vertex, from NetworkX."""
-    made = as_networkx(graph)
-    found = nx.strongly_connected_components(made) if graph.directed else nx.connected_components(made)
+    """Return the id of the first vertex of the component of each vertex, from NetworkX."""
     component = np.empty(graph.n, np.int64)
-    for members in found:
+    for members in nx.strongly_connected_components(as_networkx(graph)):
         component[list(members)] = min(members)
-    return component
+    return graph.ids[component]
 
 
 class TestScc(AlgorithmContract):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from evener.algorithms.overlap import overlap as overlap
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
     from evener.algorithms.resource_allocation import resource_allocation as resource_allocation
-    from evener.algorithms.sssp.sssp import sssp as sssp
     from evener.algorithms.scc.scc import scc as scc
+    from evener.algorithms.sssp.sssp import sssp as sssp
     from evener.algorithms.transitivity import transitivity as transitivity
     from evener.algorithms.triangles import triangles as triangles
     from evener.algorithms.wcc.wcc import wcc as wcc

@@ -139,7 +139,7 @@ def draw_arguments(rng, algorithm, small):
         return {"semantics": ["networkx", "graphalytics"][rng.integers(2)]}
     if algorithm == "k_core":
         return {"k": int(rng.integers(0, 6))}
-    if algorithm == "maximal_independent_set":
+    if algorithm in ("coloring", "maximal_independent_set"):
         return {"seed": int(rng.integers(0, 99))}
     if algorithm == "katz":
         # Few values, because each is compiled into a kernel. They are small enough for the heaviest graph.

@@ -90,15 +90,15 @@ def _color(engine: Engine, key: int) -> PartitionedArray:
     engine.pull(priority)
     engine.compute(kernels.count_higher, *edges, priority, waits, queue, length)
 
-    told, colored = engine.bits(), engine.bits()
+    lowered, colored = engine.bits(), engine.bits()
     while True:
         engine.superstep("color")
         done = engine.compute(
-            kernels.color_ready, *edges, priority, color, waits, queue, begun, length, told, colored,
+            kernels.color_ready, *edges, priority, color, waits, queue, begun, length, lowered, colored,
             count_active=True,
         )  # fmt: skip
         if engine.single or not done:
             return color
         engine.pull(color, changed=colored)
-        engine.push(waits, "add", changed=told)
-        engine.compute(kernels.queue_told, color, waits, queue, length, told, colored)
+        engine.push(waits, "add", changed=lowered)
+        engine.compute(kernels.queue_lowered, color, waits, queue, length, lowered, colored)

@@ -52,7 +52,7 @@ struct Colored {
     Array<i32> color, waits;
     Array<u32> queue;
     Array<u64> length;
-    Bits told;
+    Bits lowered;
 
     // Set the bits of this lane's word of the colors from `lowest` on that neighbours have. A warp has 1,024
     // colors, in a word of shared memory for each lane.
@@ -65,13 +65,13 @@ struct Colored {
     }
 
     // Count down the edges that neighbours of lower priority wait for, and queue those that wait no more.
-    __device__ void tell(Tiered<u32> targets, u64 begin, u64 end) const {
+    __device__ void lower(Tiered<u32> targets, u64 begin, u64 end) const {
         for (u64 e = begin + lane(); e < end; e += WARP) {
             u32 u = read_once(targets, e);
             if (read(priority, u) >= own) continue;
             i32 before = atomicSub(waits.at + u, 1);
             if (u >= queue.length) {
-                if (!look(told, u)) told.set(u);
+                if (!look(lowered, u)) lowered.set(u);
             } else if (before == 1) {
                 append(queue, length, u);
             }
@@ -84,7 +84,7 @@ struct Colored {
 __global__ void PARALLEL(256) color_ready(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets, u32 both,
     Array<const u64> priority, Array<i32> color, Array<i32> waits, Array<u32> queue, Array<u64> begun,
-    Array<u64> length, Bits told, Bits colored, Results<u64> results, Grid grid
+    Array<u64> length, Bits lowered, Bits colored, Results<u64> results, Grid grid
 ) {
     __shared__ u32 words[256];
     u32* used = words + threadIdx.x / WARP * WARP;
@@ -93,7 +93,7 @@ __global__ void PARALLEL(256) color_ready(
         grid.sync();  // all blocks have read the length of the queue
         for (u64 i = first + warp_of_grid(); i < end; i += warps_of_grid()) {
             u32 v = look(queue[i]);
-            Colored vertex{priority[v], priority, color, waits, queue, length, told};
+            Colored vertex{priority[v], priority, color, waits, queue, length, lowered};
             i32 free = -1;
             for (i32 lowest = 0; free < 0; lowest += WARP * 32) {
                 used[lane()] = 0;
@@ -113,8 +113,8 @@ __global__ void PARALLEL(256) color_ready(
                 __threadfence();  // vertices that wait no more read the color
             }
             __syncwarp();
-            vertex.tell(targets, offsets[v], offsets[(u64)v + 1]);
-            if (both) vertex.tell(in_targets, in_offsets[v], in_offsets[(u64)v + 1]);
+            vertex.lower(targets, offsets[v], offsets[(u64)v + 1]);
+            if (both) vertex.lower(in_targets, in_offsets[v], in_offsets[(u64)v + 1]);
         }
         grid.sync();
         first = end;
@@ -125,12 +125,12 @@ __global__ void PARALLEL(256) color_ready(
 }
 
 // Queue vertices that wait no more because of other partitions, and clear the bitmaps.
-__global__ void PARALLEL(256) queue_told(
-    Array<const i32> color, Array<const i32> waits, Array<u32> queue, Array<u64> length, Bits told, Bits colored
+__global__ void PARALLEL(256) queue_lowered(
+    Array<const i32> color, Array<const i32> waits, Array<u32> queue, Array<u64> length, Bits lowered, Bits colored
 ) {
-    for (u64 h = thread_of_grid(); h < told.length(); h += threads_of_grid()) {
-        u32 half = told.half(h) & range_mask(h, 0, queue.length);
-        told.half(h) = colored.half(h) = 0;
+    for (u64 h = thread_of_grid(); h < lowered.length(); h += threads_of_grid()) {
+        u32 half = lowered.half(h) & range_mask(h, 0, queue.length);
+        lowered.half(h) = colored.half(h) = 0;
         for (; half != 0; half &= half - 1) {
             u64 v = h * 32 + __ffs(half) - 1;
             if (waits[v] == 0 && color[v] < 0) append(queue, length, (u32)v);

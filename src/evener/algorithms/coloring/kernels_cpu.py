@@ -8,7 +8,7 @@ Arrays for L owned vertices and M mirrors:
 - `waits` (L + M,) int32: edges to vertices of higher priority without a color; at a mirror, minus the edges
   to vertices that have been colored since the last exchange.
 - `queue` (L,) uint32: vertices that wait for no others. Those of ``begun[0]:length[0]`` have no color.
-- `told`, `colored`, bitmaps of L + M bits: mirrors with a value in `waits`, and vertices with a new color.
+- `lowered`, `colored`, bitmaps of L + M bits: mirrors with a value in `waits`, and vertices with a new color.
 
 `in_offsets` and `in_targets` count only if `both`.
 """
@@ -25,7 +25,7 @@ from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
-__all__ = ["color_ready", "count_higher", "prioritize", "queue_told", "unused_colors"]
+__all__ = ["color_ready", "count_higher", "prioritize", "queue_lowered", "unused_colors"]
 
 _ONE, _ZERO, _SIX = np.uint64(1), np.uint64(0), np.uint64(6)
 _LOW_BITS, _ALL_BITS = np.uint64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -132,15 +132,15 @@ def _free_color(offsets, targets, in_offsets, in_targets, both, v, color, used):
 
 
 @vertex_step
-def _tell(targets, first, last, own, owned, priority, waits, buffer, held, queue, length, told):
+def _lower(targets, first, last, own, owned, priority, waits, buffer, held, queue, length, lowered):
     """Count down the edges that neighbours of lower priority wait for, and queue those that wait no more."""
     for e in range(first, last):
         u = np.uint64(targets[e])
         if priority[u] < own:
             before = fetch_add(waits, u, _LOST)
             if u >= owned:
-                if not is_set(told, u):
-                    set_bit(told, u)
+                if not is_set(lowered, u):
+                    set_bit(lowered, u)
             elif before == 1:
                 buffer[held] = u
                 held += 1
@@ -152,8 +152,8 @@ def _tell(targets, first, last, own, owned, priority, waits, buffer, held, queue
 
 @inline_step
 def _color_worker(
-    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, end, length, told, colored,
-    counter,
+    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, end, length, lowered,
+    colored, counter,
 ):  # fmt: skip
     owned = np.uint64(len(queue))
     used = np.empty(_WORDS, np.uint64)
@@ -166,14 +166,14 @@ def _color_worker(
             free = _free_color(offsets, targets, in_offsets, in_targets, both, v, color, used)
             color[v] = free
             set_bit(colored, v)
-            held = _tell(
+            held = _lower(
                 targets, offsets[v], offsets[v + _ONE], own, owned, priority, waits, buffer, held, queue,
-                length, told,
+                length, lowered,
             )  # fmt: skip
             if both:
-                held = _tell(
+                held = _lower(
                     in_targets, in_offsets[v], in_offsets[v + _ONE], own, owned, priority, waits, buffer,
-                    held, queue, length, told,
+                    held, queue, length, lowered,
                 )  # fmt: skip
         first = take_chunk(counter, _QUEUE_CHUNK)
     append(buffer, held, queue, length)
@@ -181,7 +181,7 @@ def _color_worker(
 
 @parallel
 def color_ready(
-    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, begun, length, told,
+    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, begun, length, lowered,
     colored,
 ):  # fmt: skip
     """Color vertices until the others wait for vertices of other partitions.
@@ -197,21 +197,21 @@ def color_ready(
         for _ in prange(workers):
             _color_worker(
                 offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, end, length,
-                told, colored, counter,
+                lowered, colored, counter,
             )  # fmt: skip
         begun[_ZERO] = end
     return begun[_ZERO] - colored_before
 
 
 @inline_step
-def _queue_worker(color, waits, queue, length, told, colored, owned, counter):
+def _queue_worker(color, waits, queue, length, lowered, colored, owned, counter):
     buffer, held = np.empty(BUFFER, np.uint32), 0
-    words = np.uint64(len(told))
+    words = np.uint64(len(lowered))
     first = take_chunk(counter, _SCAN_CHUNK)
     while first < words:
         for w in range(first, min(first + _SCAN_CHUNK, words)):
-            word = told[w]
-            told[w] = _ZERO
+            word = lowered[w]
+            lowered[w] = _ZERO
             colored[w] = _ZERO
             while word != _ZERO:
                 v = (w << _SIX) + trailing_zeros(word)
@@ -227,12 +227,12 @@ def _queue_worker(color, waits, queue, length, told, colored, owned, counter):
 
 
 @parallel
-def queue_told(color, waits, queue, length, told, colored):
+def queue_lowered(color, waits, queue, length, lowered, colored):
     """Queue vertices that wait no more because of other partitions, and clear the bitmaps."""
     owned = np.uint64(len(queue))
     counter = new_counter()
     for _ in prange(WORKERS):
-        _queue_worker(color, waits, queue, length, told, colored, owned, counter)
+        _queue_worker(color, waits, queue, length, lowered, colored, owned, counter)
 
 
 @parallel

@@ -202,6 +202,15 @@ def _wcc(edges, _, arrays, __):
     return None if np.array_equal(arrays["component"], expected) else "components differ"
 
 
+def _scc(edges, parameters, arrays, outcome):
+    if not edges.directed:
+        return _wcc(edges, parameters, arrays, outcome)
+    expected = np.empty(edges.n, np.int64)
+    for component in nx.strongly_connected_components(edges.networkx):
+        expected[list(component)] = min(component)
+    return None if np.array_equal(arrays["component"], expected) else "components differ"
+
+
 def _close(found, expected, relative, absolute=0.0):
     with np.errstate(invalid="ignore"):
         right = np.abs(found.astype(np.float64) - expected) <= relative * np.abs(expected) + absolute
@@ -327,6 +336,32 @@ def _k_core(edges, parameters, arrays, _):
         core = set(nx.k_core(nx.Graph(edges.networkx), parameters["k"]))
         assert core == {v for v in range(edges.n) if inside[v]}
     return None if arrays["member"].tolist() == [int(one) for one in inside] else "the core differs"
+
+
+def _core_number(edges, _, arrays, __):
+    core, inside, level = [0] * edges.n, [True] * edges.n, 0
+    for _ in range(edges.n):
+        degree = _degrees(edges, inside)
+        v = min((v for v in range(edges.n) if inside[v]), key=lambda v: degree[v])
+        level = core[v] = max(level, int(degree[v]))
+        inside[v] = False
+    if edges.simple and not edges.directed:
+        known = nx.core_number(nx.Graph(edges.networkx))
+        assert core == [known[v] for v in range(edges.n)]
+    return None if arrays["core"].tolist() == core else "the core numbers differ"
+
+
+def _coloring(edges, _, arrays, __):
+    color, near = arrays["color"].tolist(), [set() for _ in range(edges.n)]
+    for u, v, _w in edges.arcs:
+        if u != v:
+            near[u].add(color[v])
+            near[v].add(color[u])
+    if any(own in others for own, others in zip(color, near, strict=True)):
+        return "two neighbours have one color"
+    if any(not others >= set(range(own)) or own < 0 for own, others in zip(color, near, strict=True)):
+        return "a vertex could have a smaller color"
+    return None
 
 
 def _maximal_independent_set(edges, _, arrays, __):
@@ -594,9 +629,11 @@ _JUDGES = {
     "cdlp": _cdlp,
     "closeness": _closeness,
     "clustering": _clustering,
+    "coloring": _coloring,
     "eigenvector": _eigenvector_centrality,
     "harmonic": _harmonic,
     "hits": _hits,
+    "core_number": _core_number,
     "k_core": _k_core,
     "katz": _katz_centrality,
     "kcore": _kcore,
@@ -609,6 +646,7 @@ _JUDGES = {
     "spanning_forest": _spanning_forest,
     "sssp": _sssp,
     "transitivity": _transitivity,
+    "scc": _scc,
     "triangles": _triangles,
     "wcc": _wcc,
 }

@@ -144,7 +144,7 @@ def draw_arguments(rng, algorithm, small):
         return {"resolution": float(rng.choice([0.5, 1.0, 2.0])), "seed": int(rng.integers(5))}
     if algorithm == "k_core":
         return {"k": int(rng.integers(0, 6))}
-    if algorithm == "maximal_independent_set":
+    if algorithm in ("coloring", "maximal_independent_set"):
         return {"seed": int(rng.integers(0, 99))}
     if algorithm in ("louvain", "modularity"):
         return {"resolution": [1, 1.0, 0.5, 2.5][rng.integers(4)]}

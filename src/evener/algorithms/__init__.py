@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from evener.algorithms.cdlp import cdlp as cdlp
     from evener.algorithms.closeness import closeness as closeness
     from evener.algorithms.clustering import clustering as clustering
+    from evener.algorithms.coloring.coloring import coloring as coloring
     from evener.algorithms.common_neighbors import common_neighbors as common_neighbors
+    from evener.algorithms.core_number.core_number import core_number as core_number
     from evener.algorithms.eigenvector import eigenvector as eigenvector
     from evener.algorithms.harmonic import harmonic as harmonic
     from evener.algorithms.hits import hits as hits
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
     from evener.algorithms.random_walks import random_walks as random_walks
     from evener.algorithms.resource_allocation import resource_allocation as resource_allocation
+    from evener.algorithms.scc.scc import scc as scc
     from evener.algorithms.spanning_forest.spanning_forest import spanning_forest as spanning_forest
     from evener.algorithms.sssp.sssp import sssp as sssp
     from evener.algorithms.transitivity import transitivity as transitivity

@@ -1,0 +1,104 @@
+"""Coloring: a color for each vertex, different from those of its neighbours.
+
+Idea: a vertex waits for its neighbours of higher priority, and then has the smallest color that none of them
+has. A vertex of higher degree has higher priority; a hash of the seed and the vertex decides among equals. So
+the colors are those of a greedy algorithm in the order of the priorities, however the graph is split. Each
+partition continues until all of its vertices are colored or wait for other partitions. A single element
+colors the whole graph in one call.
+
+Jones, Plassmann: A parallel graph coloring heuristic (1993); Hasenplaugh, Kaler, Schardl, Leiserson: Ordering
+heuristics for parallel graph coloring (2014).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from evener.algorithms.coloring import SPEC
+from evener.graph.checks import check_seed
+from evener.kernels.kernel import KernelFile
+from evener.spec.run import begin
+from evener.spec.run_options import driver
+
+if TYPE_CHECKING:
+    from evener.engine.engine import Engine, PartitionedArray
+    from evener.graph.graph import Graph
+    from evener.partition.partitioned import PartitionedGraph
+    from evener.results.result import Result
+    from evener.spec.run_options import RunOptions
+
+__all__ = ["coloring"]
+
+kernels = KernelFile(__package__)
+
+# Colors that a kernel can give.
+_ALL_COLORS = 1 << 31
+
+
+@driver(SPEC)
+def coloring(
+    graph: Graph | PartitionedGraph | str, *, seed: int = 1, **options: Unpack[RunOptions]
+) -> Result:
+    """Return a color for each vertex, so that no edge joins vertices of one color.
+
+    Parameters
+    ----------
+    graph : Graph, PartitionedGraph or str
+        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
+        self-loops and the direction of edges do not count. Repeated edges count for the degree of a vertex.
+    seed : int, default 1
+        Seed of the order in which vertices of one degree are colored. The same seed gives the same colors.
+
+    Returns
+    -------
+    Result
+        ``color``: int64, shape (n,), from 0 on. A vertex without neighbours has color 0. `outcome` has the
+        number of ``colors``, at most one more than the highest degree.
+
+    Raises
+    ------
+    ArgumentError
+        If `seed` is not an integer of at least 0.
+
+    Examples
+    --------
+    >>> import evener as ev
+    >>> g = ev.Graph.from_edges([0, 0, 1, 2], [1, 2, 2, 3], directed=False)
+    >>> ev.coloring(g).outcome
+    {'colors': 3}
+    """
+    key = int(np.random.SeedSequence(check_seed(seed)).generate_state(1)[0])
+    run = begin(SPEC, graph, options)
+    engine = run.engine()
+    color = _color(engine, key)
+    colors = _ALL_COLORS - int(engine.compute(kernels.unused_colors, color, engine.owned, reduce=min))
+    gather = engine.partitioned.gather
+    arrays = {"color": lambda: gather(color.parts).astype(np.int64)}
+    return run.finish(engine, arrays, parameters={"seed": int(seed)}, outcome={"colors": colors})
+
+
+def _color(engine: Engine, key: int) -> PartitionedArray:
+    """Return the color of each vertex, int32. `key` mixes the seed into priorities."""
+    both = engine.partitioned.graph.directed
+    edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
+    priority, color, waits = engine.array("uint64"), engine.array("int32", -1), engine.array("int32", 0)
+    queue, (begun, length) = engine.owned_array("uint32"), engine.counters(2)
+    engine.superstep("order", active=engine.owned)
+    engine.compute(kernels.prioritize, edges[0], edges[2], both, engine.vertices, engine.owned, key, priority)
+    engine.pull(priority)
+    engine.compute(kernels.count_higher, *edges, priority, waits, queue, length)
+
+    lowered, colored = engine.bits(), engine.bits()
+    while True:
+        engine.superstep("color")
+        done = engine.compute(
+            kernels.color_ready, *edges, priority, color, waits, queue, begun, length, lowered, colored,
+            count_active=True,
+        )  # fmt: skip
+        if engine.single or not done:
+            return color
+        engine.pull(color, changed=colored)
+        engine.push(waits, "add", changed=lowered)
+        engine.compute(kernels.queue_lowered, color, waits, queue, length, lowered, colored)

@@ -1,0 +1,81 @@
+"""A frontier: a set of vertices whose values change the values of their neighbours.
+
+Idea: each member lowers the values of its neighbours to its own value, and the lowered vertices are the next
+members. A partition continues until it has no members. Then the lowered mirrors are pushed to their owners,
+which become members. The values do not depend on the order of the steps.
+
+Encoding: `members` is a bitmap of the owned vertices and mirrors; within a step, queues list the vertices.
+
+Shun, Blelloch: Ligra: a lightweight graph processing framework for shared memory (2013).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evener.kernels.kernel import KernelFile
+
+if TYPE_CHECKING:
+    from evener.engine.array import PartitionedArray
+    from evener.engine.engine import Engine
+
+__all__ = ["Frontier"]
+
+kernels = KernelFile(__package__, "frontier")
+
+
+class Frontier:
+    """A set of vertices, empty at first.
+
+    Parameters
+    ----------
+    engine : Engine
+
+    Attributes
+    ----------
+    members : PartitionedArray
+        A bitmap of the vertices in the set. A kernel flags owned vertices.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self.members = engine, engine.bits()
+        self._queues = engine.owned_array("uint32"), engine.owned_array("uint32")
+        self._lengths = engine.counters(2)
+
+    def spread(
+        self,
+        offsets: PartitionedArray,
+        targets: PartitionedArray,
+        peers: PartitionedArray,
+        values: PartitionedArray,
+    ) -> None:
+        """Lower the values of vertices to the smallest value of a member with a path to them.
+
+        This is a collective operation; all ranks must call it. The set is empty afterwards. Mirrors may have
+        larger values than their owners.
+
+        Parameters
+        ----------
+        offsets, targets : PartitionedArray
+            The edges that the paths use.
+        peers : PartitionedArray
+            uint32, for each vertex and mirror. All vertices of a path have the same.
+        values : PartitionedArray
+            uint32, for each vertex and mirror.
+        """
+        engine = self._engine
+        owned = engine.owned
+        while engine.compute(
+            kernels.spread,
+            offsets,
+            targets,
+            owned,
+            peers,
+            values,
+            self.members,
+            *self._queues,
+            *self._lengths,
+        ):
+            if not engine.has_mirrors:
+                return
+            engine.push(values, "min", changed=self.members)

@@ -1,0 +1,93 @@
+"""Spread the values of a frontier along edges.
+
+Arrays for L owned vertices and M mirrors:
+
+- `peers`, `values` (L + M,) uint32: a value spreads between vertices with equal `peers`.
+- `members`, a bitmap of L + M bits: vertices and mirrors whose value was lowered.
+- `queue`, `following` (L,) uint32: ``length[0]`` members, and ``following_length[0]`` of the next step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from evener.kernels.cpu.atomics import fetch_and, fetch_min, fetch_or, load
+from evener.kernels.cpu.frontier import BUFFER, append, to_queue
+from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
+from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+
+__all__ = ["spread"]
+
+_ONE, _ZERO, _SIX, _LOW_BITS = np.uint64(1), np.uint64(0), np.uint64(6), np.uint64(63)
+# Members in a chunk. Fewer members than this run on one thread.
+_CHUNK = np.uint64(64)
+
+
+@vertex_step
+def _spread_row(
+    targets, begin, end, owned, peer, value, peers, values, members, buffer, held, following, length
+):
+    """Lower the values of the targets of a row. Return the number of new members in the buffer."""
+    for e in range(begin, end):
+        t = np.uint64(targets[e])
+        if values[t] > value and peers[t] == peer and fetch_min(values, t, value) > value:
+            bit = _ONE << (t & _LOW_BITS)
+            if not fetch_or(members, t >> _SIX, bit) & bit and t < owned:
+                if held == BUFFER:
+                    append(buffer, held, following, length)
+                    held = 0
+                buffer[held] = t
+                held += 1
+    return held
+
+
+@inline_step
+def _spread_queue(
+    offsets, targets, owned, peers, values, members, flagged, queue, queued, following, length, counter
+):
+    buffer = np.empty(BUFFER, np.uint32)
+    held = 0
+    first = take_chunk(counter, _CHUNK)
+    while first < queued:
+        for i in range(first, min(first + _CHUNK, queued)):
+            u = np.uint64(queue[i])
+            if flagged:
+                fetch_and(members, u >> _SIX, ~(_ONE << (u & _LOW_BITS)))  # before the value is read
+            held = _spread_row(
+                targets, offsets[u], offsets[u + _ONE], owned, peers[u], load(values, u), peers, values,
+                members, buffer, held, following, length,
+            )  # fmt: skip
+        first = take_chunk(counter, _CHUNK)
+    append(buffer, held, following, length)
+
+
+@parallel
+def spread(offsets, targets, owned, peers, values, members, queue, following, length, following_length):
+    """Spread values until no owned vertex is a member, and leave the lowered mirrors in `members`.
+
+    Returns the number of members at the beginning.
+    """
+    length[_ZERO] = _ZERO
+    to_queue(offsets, owned, members, queue, length)
+    queued = load(length, _ZERO)
+    members_first = queued
+    flagged = False  # the flags of these members are clear
+    while queued > _ZERO:
+        following_length[_ZERO] = _ZERO
+        counter = new_counter()
+        if queued <= _CHUNK:
+            _spread_queue(
+                offsets, targets, np.uint64(owned), peers, values, members, flagged, queue, queued, following,
+                following_length, counter,
+            )  # fmt: skip
+        else:
+            for _ in prange(WORKERS):
+                _spread_queue(
+                    offsets, targets, np.uint64(owned), peers, values, members, flagged, queue, queued,
+                    following, following_length, counter,
+                )  # fmt: skip
+        queue, following = following, queue
+        queued = load(following_length, _ZERO)
+        flagged = True
+    return members_first

@@ -471,6 +471,61 @@ def _leiden(edges, parameters, arrays, outcome):
     return _close(np.array([outcome.get("modularity", found)]), np.array([found]), 0, 1e-9)
 
 
+def _communities(edges, parameters, arrays, outcome):
+    community, weighted = arrays["community"].tolist(), _uses_weights(edges, parameters)
+    members = {}
+    for v, own in enumerate(community):
+        members.setdefault(own, set()).add(v)
+    if any(own != min(inside) for own, inside in members.items()):
+        return "a community is not named by its smallest vertex"
+    met = {v for u, v, _ in edges.arcs if u != v} | {u for u, v, _ in edges.arcs if u != v}
+    if any(v not in met and len(members[community[v]]) > 1 for v in range(edges.n)):
+        return "a vertex without neighbours is not alone"
+    if len(members) != outcome["communities"]:
+        return "the number of communities differs"
+    if "modularity" not in outcome:
+        return _has_best_labels(edges, community, weighted=weighted) if outcome["converged"] else None
+    resolution = parameters["resolution"]
+    return _is_modularity(edges, members.values(), resolution, outcome["modularity"], weighted=weighted)
+
+
+def _uses_weights(edges, parameters):
+    weighted = parameters.get("weights")
+    return edges.weights is not None if weighted is None else weighted
+
+
+def _has_best_labels(edges, community, *, weighted):
+    sums = [Counter() for _ in range(edges.n)]
+    for u, v, w in edges.arcs:
+        if u != v:
+            sums[u][community[v]] += w if weighted else 1
+            if edges.directed:
+                sums[v][community[u]] += w if weighted else 1
+    worse = any(own[community[v]] < max(own.values(), default=0) - 1e-9 for v, own in enumerate(sums))
+    return "a vertex has a better community" if worse else None
+
+
+def _is_modularity(edges, communities, resolution, value, *, weighted):
+    graph = edges.networkx
+    if not weighted:
+        graph = type(graph)(graph)
+        nx.set_edge_attributes(graph, 1, "weight")
+    if not sum(w for _, _, w in graph.edges(data="weight")):
+        return None if value == 0 else "the modularity without weight is not 0"
+    expected = nx.community.modularity(graph, communities, resolution=resolution)
+    return None if abs(expected - value) <= 1e-8 else "the modularity differs"
+
+
+def _modularity(edges, parameters, arrays, _):
+    weighted = _uses_weights(edges, parameters)
+    given = parameters["communities"]
+    members = {}
+    for v in range(edges.n):
+        members.setdefault(v if given is None else given[v], set()).add(v)
+    value = float(arrays["modularity"][0])
+    return _is_modularity(edges, members.values(), parameters["resolution"], value, weighted=weighted)
+
+
 _JUDGES = {
     "betweenness": _betweenness,
     "bfs": _bfs,
@@ -482,7 +537,10 @@ _JUDGES = {
     "katz": _katz_centrality,
     "kcore": _kcore,
     "leiden": _leiden,
+    "label_propagation": _communities,
+    "louvain": _communities,
     "maximal_independent_set": _maximal_independent_set,
+    "modularity": _modularity,
     "pagerank": _pagerank,
     "spanning_forest": _spanning_forest,
     "sssp": _sssp,

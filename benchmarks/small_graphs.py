@@ -140,6 +140,8 @@ def draw_arguments(rng, algorithm, small):
         return {"k": int(rng.integers(0, 6))}
     if algorithm == "maximal_independent_set":
         return {"seed": int(rng.integers(0, 99))}
+    if algorithm in ("louvain", "modularity"):
+        return {"resolution": [1, 1.0, 0.5, 2.5][rng.integers(4)]}
     if algorithm == "katz":
         # Few values, because each is compiled into a kernel. They are small enough for the heaviest graph.
         return {"attenuation": [None, 0.001, 0.0002][rng.integers(3)]}

@@ -155,6 +155,9 @@ VALUES = {
     "attenuation": [None, 0.01],
     "personalization": [None, {2: 1.0}, np.arange(8)],
     "k": [1, np.int32(8)],
+    "resolution": [0, 0.5, np.float32(2)],
+    "max_levels": [None, 1, np.int64(3)],
+    "communities": [None, np.arange(8) % 3, {v: v % 2 for v in range(8)}],
     "seed": [np.uint8(3)],
     "bool": [False, True],
 }

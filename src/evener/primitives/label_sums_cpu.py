@@ -173,13 +173,11 @@ def _best_label(
 
 @inline_step
 def _longest(offsets, far_offsets, both):
-    longest = _ZERO
-    for v in range(np.uint64(len(offsets) - 1)):
-        length = offsets[v + _ONE] - offsets[v]
-        if both:
-            length += far_offsets[v + _ONE] - far_offsets[v]
-        longest = max(longest, length)
-    return longest
+    """Return the length of the first row, which is the longest."""
+    if len(offsets) == 1:
+        return _ZERO
+    length = offsets[1] - offsets[0]
+    return length + far_offsets[1] - far_offsets[0] if both else length
 
 
 @vertex_step

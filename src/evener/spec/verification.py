@@ -72,6 +72,8 @@ def _values(answer: Answer, name: str, *, of_vertices: bool) -> NDArray[Any]:
         values = np.asarray(given)
     except Exception as error:  # noqa: BLE001 - of any object that a caller has as an array
         fail(answer, rule, f"expected an array, found {type_name(given)}: {error}")
+    if not values.ndim:
+        fail(answer, rule, "found a single value")
     if of_vertices and values.shape != (answer.graph.n,):
         fail(answer, rule, f"shape {values.shape}, {answer.graph.n} vertices")
     if values.ndim == 0:

@@ -32,7 +32,10 @@ def checked_communities(parts: AnswerParts) -> NDArray[np.uint32]:
     numbers = np.arange(parts.block.start, parts.block.stop, dtype=np.uint32)
 
     def name(v: int) -> str:
-        return f"vertex {parts.id(v)} has community {parts.at(parts.answer['community'], v)}"
+        own = parts.at(community, v)
+        return (
+            f"vertex {parts.id(v)} has {'no community' if own == NO_VERTEX else f'community {parts.id(own)}'}"
+        )
 
     parts.require(community != NO_VERTEX, "each vertex has a community", name)
     named = parts.look_up(community, community)

@@ -49,6 +49,8 @@ kernels = KernelFile(__package__)
 _BUCKETS = 8
 # Shares of the vertices of a level that must move for another round, in the first and in the second search.
 _ENOUGH_FIRST, _ENOUGH = 1e-2, 1e-3
+# Vertices that join others in the last level of a search, as a share of the vertices of the graph.
+_FEWEST = 1e-4
 # Levels, and refinements of a level that changes nothing.
 _LEVELS, _TRIES = 64, 4
 
@@ -152,7 +154,8 @@ class _Search:
             )
             smallest = sums.smallest()
             contraction = None
-            if count_labels(level, smallest) < n and len(chain) < _LEVELS:
+            joined = n - count_labels(level, smallest)
+            if joined > _FEWEST * self._engine.partitioned.graph.n and len(chain) < _LEVELS:
                 contraction = self._refined(level, smallest) if refines else self._contracted(level, smallest)
             if contraction is None:
                 break

@@ -73,7 +73,7 @@ def mutations(rng, small, spec, right):
         else:
             v = int(rng.integers(len(values)))
             changed = (
-                _other_vertex(rng, small, v)
+                _other_vertex(rng, small, v % small.graph.n)
                 if column.names_vertices
                 else _other_number(rng, column, values, v)
             )
@@ -173,8 +173,8 @@ def _answer(spec, small, arguments):
         result = spec.function()(small.graph, on="cpu:1", **arguments)
     except ev.ArgumentError:
         return None
-    empty = spec.row == "edge" and not result.rows  # nothing to change
-    return result if judgeable(spec, result) and not empty else None
+    has_rows = len(result[next(iter(result))]) > 0
+    return result if has_rows and judgeable(spec, result) else None
 
 
 def count(rng, spec, wanted, *, weights=(None, "float64", "float32", "int32")):

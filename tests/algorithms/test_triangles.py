@@ -41,7 +41,7 @@ class TestClustering(AlgorithmContract):
     name = "clustering"
 
     def expected(self, graph, arguments):
-        return {"coefficient": by_number(nx.clustering(simple(graph)), graph)}
+        return {"clustering": by_number(nx.clustering(simple(graph)), graph)}
 
 
 class TestClusteringOfGraphalytics(AlgorithmContract):
@@ -59,7 +59,7 @@ class TestClusteringOfGraphalytics(AlgorithmContract):
         )
         count = {v: sum(len(near[v] & set(made[u])) for u in near[v]) for v in made}
         pairs = {v: len(near[v]) * (len(near[v]) - 1) for v in made}
-        return {"coefficient": by_number({v: count[v] / pairs[v] if pairs[v] else 0.0 for v in made}, graph)}
+        return {"clustering": by_number({v: count[v] / pairs[v] if pairs[v] else 0.0 for v in made}, graph)}
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -91,6 +91,16 @@ def test_a_wrong_transitivity_is_noticed():
             ev.verify(claim)
 
 
+@pytest.mark.parametrize("elements", [1, 2])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("name", ["triangles", "clustering", "transitivity"])
+def test_the_empty_graph(name, directed, elements):
+    empty = ev.Graph.from_edges([], [], n=0, directed=directed)
+    result = getattr(ev, name)(empty, on=["cpu:1"] * elements)
+    assert [len(result[one]) for one in result] == ([1, 1, 1] if name == "transitivity" else [0])
+    ev.verify(result)
+
+
 def test_another_semantics_is_refused():
     with pytest.raises(ev.ArgumentError, match='semantics=: expected "networkx" or "graphalytics", found'):
         ev.clustering(ev.read("grid:2x2"), semantics="ldbc")
@@ -113,6 +123,6 @@ def test_reference_answers_of_graphalytics(name, on):
     if not folder.exists():
         pytest.skip("expected the folder graphalytics-example in ../shared/data, found none")
     graph = ev.read(folder / f"{name}.properties")
-    found = ev.clustering(graph, semantics="graphalytics", on=["cpu:1"] * on)["coefficient"]
+    found = ev.clustering(graph, semantics="graphalytics", on=["cpu:1"] * on)["clustering"]
     wanted = {int(v): float(value) for v, value in np.loadtxt(folder / f"{name}-LCC", dtype=str)}
     assert dict(zip(graph.ids.tolist(), found.tolist(), strict=True)) == pytest.approx(wanted)

@@ -23,10 +23,12 @@ OF_ALGORITHMS = [
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
+    "evener.primitives:bit_search",
     "evener.primitives:contract",
     "evener.primitives:label_sums",
     "evener.primitives:label_totals",
     "evener.primitives:neighbour_rows",
+    "evener.primitives:pair_scores",
     "evener.primitives:triangles",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]

@@ -39,7 +39,7 @@ SPEC = AlgorithmSpec(
     run="evener.algorithms.clustering:clustering",
     verify="evener.algorithms.clustering:check",
     verifies_parts=True,
-    columns=(Column("coefficient", real=True),),
+    columns=(Column("clustering", real=True),),
     options=(
         Option(
             "semantics",
@@ -55,7 +55,7 @@ SPEC = AlgorithmSpec(
     host_state=StateBytes(8 + 4 + 4 + 4 + 8 + 4 + 8, 8 + 4 + 4),
     # The degrees of mirrors, their rows, their triangles and mutual neighbours.
     traffic=Traffic(pushed=12.0, pulled=4.0 + 64.0),
-    graphalytics=("coefficient", "epsilon"),
+    graphalytics=("clustering", "epsilon"),
     synonyms=("clustering_coefficient", "local_clustering_coefficient", "lcc", "average_clustering"),
 )
 
@@ -84,7 +84,7 @@ def clustering(
     Returns
     -------
     Result
-        ``coefficient``: float64, shape (n,), from 0 to 1; 0 for vertices with less than two neighbours.
+        ``clustering``: float64, shape (n,), from 0 to 1; 0 for vertices with less than two neighbours.
         `outcome` has the ``average`` of all vertices.
 
     Raises
@@ -96,7 +96,7 @@ def clustering(
     --------
     >>> import evener as ev
     >>> g = ev.Graph.from_edges([0, 0, 0, 1], [1, 2, 3, 2], directed=False)
-    >>> ev.clustering(g)["coefficient"].round(2).tolist()
+    >>> ev.clustering(g)["clustering"].round(2).tolist()
     [0.33, 1.0, 1.0, 0.0]
     """
     if semantics not in ("networkx", "graphalytics"):
@@ -107,7 +107,7 @@ def clustering(
     found = clustering_of(engine, "neighbours" if semantics == "graphalytics" else "directed")
     return run.finish(
         engine,
-        {"coefficient": found.coefficient},
+        {"clustering": found.coefficient},
         parameters={"semantics": semantics},
         outcome={"average": found.total / max(1, engine.partitioned.graph.n)},
     )
@@ -116,7 +116,7 @@ def clustering(
 def check(answer: Answer) -> None:
     """Raise VerificationError unless triangles counted in another order give the same coefficients."""
     parts = parts_of(answer)
-    given = parts.column("coefficient")
+    given = parts.column("clustering")
     expected = _expected(SimpleEdges(parts), answer.parameters.get("semantics", "networkx"))
     parts.require(
         np.abs(given - expected) <= 1e-6 * expected,

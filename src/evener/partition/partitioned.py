@@ -125,6 +125,7 @@ class PartitionedGraph:
         """
         return self._numbering.place_of(vertex)
 
+    @collective(own=("vertices",))
     def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """Return the owners and the local numbers of vertices, given their global numbers on this rank.
 

@@ -29,20 +29,36 @@ __global__ void PARALLEL(256) row_lengths(
     }
 }
 
+// Rows up to this length have a warp, and longer rows have a block.
+constexpr u32 SHORT_ROW = 1024;
+
+// Whether the edges of `v` need a block.
+__device__ inline bool is_long(Array<const u64> offsets, Array<const u64> more_offsets, u32 both, u32 v) {
+    u64 length = offsets[v + 1ull] - offsets[v];
+    return length + (both ? more_offsets[v + 1ull] - more_offsets[v] : 0) > SHORT_ROW;
+}
+
 // Call ``keep(target, place)`` for each target of the row of `v` that is kept, where `place` counts the kept
-// targets from `count` on. Return the new count. The threads of a warp call it together.
+// targets from `count` on. Return the new count. The threads of a team call it together.
 template <typename Keep>
 __device__ inline u32 over_kept(
-    Array<const u64> offsets, Tiered<u32> targets, u32 v, const Order& order, u32 count, Keep keep
+    Array<const u64> offsets, Tiered<u32> targets, u32 v, const Order& order, u32 count, Team team, Keep keep
 ) {
-    u64 first = offsets[v], last = offsets[v + 1];
-    for (u64 from = first; from < last; from += WARP) {
-        u64 e = from + lane();
+    u64 first = offsets[v], last = offsets[v + 1ull];
+    for (u64 from = first; from < last; from += team.width) {
+        u64 e = from + team.who;
         u32 target = e < last ? read(targets, e) : v;
         bool kept = e < last && order.has(v, target) && (e == first || read(targets, e - 1) != target);
-        u32 all = __ballot_sync(ALL, kept);
-        if (kept) keep(target, count + __popc(all & ((1u << lane()) - 1)));
-        count += __popc(all);
+        u32 place, total;
+        if (team.width == WARP) {
+            u32 all = __ballot_sync(ALL, kept);
+            place = __popc(all & ((1u << lane()) - 1));
+            total = __popc(all);
+        } else {
+            place = exclusive_sum(kept, total);
+        }
+        if (kept) keep(target, count + place);
+        count += total;
     }
     return count;
 }
@@ -54,15 +70,16 @@ __global__ void PARALLEL(256) count_neighbours(
 ) {
     Order order{oriented, degree, vertices};
     auto ignore = [](u32, u32) {};
-    for (u64 v = warp_of_grid(); v < lengths.length; v += warps_of_grid()) {
-        u32 count = over_kept(offsets, targets, v, order, 0, ignore);
-        if (both) count = over_kept(more_offsets, more_targets, v, order, count, ignore);
-        if (lane() == 0) lengths[v] = count;
-    }
+    auto needs_block = [&](u32 v) { return is_long(offsets, more_offsets, both, v); };
+    auto count_row = [&](u32 v, Team team) {
+        u32 count = over_kept(offsets, targets, v, order, 0, team, ignore);
+        if (both) count = over_kept(more_offsets, more_targets, v, order, count, team, ignore);
+        if (team.who == 0) lengths[v] = count;
+    };
+    for (u64 v = warp_of_grid(); v < lengths.length; v += warps_of_grid())
+        if (!needs_block(v)) count_row(v, Team::warp());
+    over_wanted(lengths.length, needs_block, [&](u32 v) { count_row(v, Team::block()); });
 }
-
-// Rows up to this length are sorted by a warp, and longer rows by a block.
-constexpr u32 SHORT_ROW = 1024;
 
 // A row from `at` on, which is being written.
 struct WrittenRow {
@@ -127,35 +144,41 @@ struct WrittenRow {
 __global__ void PARALLEL(256) write_neighbours(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> more_offsets, Tiered<u32> more_targets,
     u32 both, u32 oriented, Array<const u32> degree, Array<const u32> vertices, Array<const u64> row_offsets,
-    Array<u32> row_targets, Array<u8> mutual, Array<u32> lengths, Grid grid
+    Array<u32> row_targets, Array<u8> mutual, Array<u32> lengths
 ) {
     Order order{oriented, degree, vertices};
-    for (u64 v = warp_of_grid(); v < lengths.length; v += warps_of_grid()) {
+    auto needs_block = [&](u32 v) { return is_long(offsets, more_offsets, both, v); };
+    auto write_row = [&](u32 v, Team team) {
         u64 begin = row_offsets[v];
         u32* at = row_targets.at + begin;
         auto write = [&](u32 target, u32 place) {
             at[place] = target;
             if (mutual.length) mutual[begin + place] = !both;
         };
-        u32 count = over_kept(offsets, targets, v, order, 0, write);
-        if (both) count = over_kept(more_offsets, more_targets, v, order, count, write);
-        __syncwarp();
+        u32 count = over_kept(offsets, targets, v, order, 0, team, write);
+        if (both) count = over_kept(more_offsets, more_targets, v, order, count, team, write);
+        team.sync();
         WrittenRow row{at, count};
-        if (count <= SHORT_ROW && !row.ascends(Team::warp())) {
-            row.sort(Team::warp());
-            count = row.drop_repeated(mutual, begin);
+        if (!row.ascends(team)) {
+            row.sort(team);
+            if (team.who < WARP) count = row.drop_repeated(mutual, begin);
         }
-        if (lane() == 0) lengths[v] = count;
-    }
-    grid.sync();
-    for (u64 v = blockIdx.x; v < lengths.length; v += gridDim.x) {
-        WrittenRow row{row_targets.at + row_offsets[v], look(lengths[v])};
-        if (row.length <= SHORT_ROW || row.ascends(Team::block())) continue;
-        row.sort(Team::block());
-        if (threadIdx.x >= WARP) continue;
-        u32 count = row.drop_repeated(mutual, row_offsets[v]);
-        if (lane() == 0) lengths[v] = count;
-    }
+        if (team.who == 0) lengths[v] = count;
+    };
+    for (u64 v = warp_of_grid(); v < lengths.length; v += warps_of_grid())
+        if (!needs_block(v)) write_row(v, Team::warp());
+    over_wanted(lengths.length, needs_block, [&](u32 v) { write_row(v, Team::block()); });
+}
+
+// Sort each row.
+__global__ void PARALLEL(256) sort_rows(Array<const u64> row_offsets, Array<u32> row_targets) {
+    auto row_of = [&](u32 v) {
+        return WrittenRow{row_targets.at + row_offsets[v], (u32)(row_offsets[v + 1ull] - row_offsets[v])};
+    };
+    auto needs_block = [&](u32 v) { return row_of(v).length > SHORT_ROW; };
+    for (u64 v = warp_of_grid(); v + 1 < row_offsets.length; v += warps_of_grid())
+        if (!needs_block(v)) row_of(v).sort(Team::warp());
+    over_wanted(row_offsets.length - 1, needs_block, [&](u32 v) { row_of(v).sort(Team::block()); });
 }
 
 // Copy rows that begin at ``begins[v]`` to rows without gaps.

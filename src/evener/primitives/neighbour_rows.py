@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from evener.engine.engine import Engine
 
-__all__ = ["NeighbourRows", "RowBatch"]
+__all__ = ["NeighbourRows", "RowBatch", "cut", "part_of"]
 
 kernels = KernelFile(__package__, "neighbour_rows")
 
@@ -68,7 +68,7 @@ class NeighbourRows:
     engine : Engine
     oriented : bool
         Whether a row has only the neighbours with a higher degree, or with an equal degree and a smaller
-        number. Repeated edges and self-loops count in these degrees.
+        number. See `degree`.
     mutual : bool, default False
         Whether to mark the targets that have edges in both directions.
 
@@ -76,16 +76,18 @@ class NeighbourRows:
     ----------
     offsets, targets, mutual : PartitionedArray
         uint64 of shape (L + 1,), uint32 and uint8, for L owned vertices. `mutual` is empty unless requested.
+    degree : PartitionedArray
+        The stored edges of each vertex and mirror in all directions, uint32.
     """
 
     def __init__(self, engine: Engine, *, oriented: bool, mutual: bool = False) -> None:
         self._engine, self._has_mutual = engine, mutual
         both = engine.partitioned.graph.directed
         edges = self._edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
-        degree = engine.array("uint32")
-        engine.compute(kernels.row_lengths, edges[0], edges[2], both, degree)
-        engine.pull(degree)
-        self._order = (degree, engine.vertices)
+        self.degree = engine.array("uint32")
+        engine.compute(kernels.row_lengths, edges[0], edges[2], both, self.degree)
+        engine.pull(self.degree)
+        self._order = (self.degree, engine.vertices)
         order = (oriented, *self._order)
         lengths = engine.owned_array("uint32")
         engine.compute(kernels.count_neighbours, *edges, *order, lengths)
@@ -138,18 +140,39 @@ class NeighbourRows:
             return
         vertices = engine.download(engine.vertices)
         bounds = [
-            _cut(lengths, owned, max(len(targets), MIN_BATCH))
+            cut(lengths, owned, max(len(targets), MIN_BATCH))
             for lengths, owned, targets in zip(
                 engine.download(self.lengths()), engine.owned, self.targets, strict=True
             )
         ]
         for batch in range(max(map(len, engine.gather(bounds))) - 1):
-            mirrors = [_part_of(own, batch) for own in bounds]
+            mirrors = [part_of(own, batch) for own in bounds]
             wanted = [numbers[own] for numbers, own in zip(vertices, mirrors, strict=True)]
             rows, _ = self.fetch(wanted)  # mirrors are grouped by owner
             yield rows._replace(first=PartitionedArray([own.start for own in mirrors]))
 
-    def fetch(self, wanted: Sequence[NDArray[np.uint32]]) -> tuple[RowBatch, list[NDArray[np.int64]]]:
+    def lengths_of(self, wanted: Sequence[NDArray[np.uint32]]) -> list[NDArray[np.uint32]]:
+        """Return the lengths of rows, given numbers of vertices in the graph for each partition of this rank.
+
+        This is a collective operation; all ranks must call it.
+        """
+        places, requests = _requests(self._engine, wanted)
+        asked = exchange(self._engine, requests)
+        listed = self._engine.upload([np.concatenate(own) for own in asked])
+        lengths = self._lengths_of(listed)
+        cuts = [np.cumsum([0, *map(len, own)]) for own in asked]
+        answers = self._engine.download(self._send(lengths, cuts))
+        return [answer[place] for answer, place in zip(answers, places, strict=True)]
+
+    def _lengths_of(self, listed: PartitionedArray) -> PartitionedArray:
+        sizes = zip(self._engine.elements, listed, strict=True)
+        lengths = PartitionedArray([element.allocate(len(own), "uint32") for element, own in sizes])
+        self._engine.compute(kernels.lengths_of, self.offsets, listed, lengths)
+        return lengths
+
+    def fetch(
+        self, wanted: Sequence[NDArray[np.uint32]], *, numbers: bool = False
+    ) -> tuple[RowBatch, list[NDArray[np.int64]]]:
         """Return rows of any vertices, and the place of the row of each vertex among them.
 
         This is a collective operation; all ranks must call it. The rows move through the memory of the host.
@@ -160,14 +183,14 @@ class NeighbourRows:
         wanted : sequence of ndarray of uint32
             For each partition of this rank, the numbers of vertices in the graph. Vertices that are grouped
             by their owners, in ascending order of these, have their rows at the same places.
+        numbers : bool, default False
+            Whether targets are numbers of the graph instead of local numbers.
         """
         engine = self._engine
         places, requests = _requests(engine, wanted)
         asked = exchange(engine, requests)
         listed = engine.upload([np.concatenate(own) for own in asked])
-        sizes = zip(engine.elements, listed, strict=True)
-        lengths = PartitionedArray([element.allocate(len(own), "uint32") for element, own in sizes])
-        engine.compute(kernels.lengths_of, self.offsets, listed, lengths)
+        lengths = self._lengths_of(listed)
         begins, targets, marks = self._allocate(lengths)
         engine.compute(
             kernels.pack_rows, self.offsets, self.targets, self.mutual, engine.vertices, listed, begins,
@@ -178,7 +201,8 @@ class NeighbourRows:
         own_lengths, own_targets = self._send(lengths, rows), self._send(targets, ends)
         own_marks = self._send(marks, ends) if self._has_mutual else self.mutual
         offsets = self._offsets(own_lengths)
-        engine.compute(kernels.to_local, *self._numbers, own_targets)
+        if not numbers:
+            engine.compute(kernels.to_local, *self._numbers, own_targets)
         return RowBatch(engine.scalar(0), offsets, own_targets, own_marks), places
 
     def _send(self, array: PartitionedArray, cuts: Sequence[NDArray[Any]]) -> PartitionedArray:
@@ -220,16 +244,16 @@ def _requests(
     return places, requests
 
 
-def _cut(lengths: NDArray[np.uint32], owned: int, most: int) -> list[int]:
-    """Return the bounds of batches of mirrors, each with at most `most` targets or one row."""
-    ends, bounds = np.cumsum(lengths, dtype=np.int64), [owned]
+def cut(lengths: NDArray[np.uint32], first: int, most: int) -> list[int]:
+    """Return bounds of batches of the rows from `first` on, each with at most `most` targets or one row."""
+    ends, bounds = np.cumsum(lengths, dtype=np.int64), [first]
     while bounds[-1] < len(lengths):
         before = ends[bounds[-1] - 1] if bounds[-1] else 0
         bounds.append(max(bounds[-1] + 1, int(np.searchsorted(ends, before + most, side="right"))))
     return bounds
 
 
-def _part_of(bounds: Sequence[int], batch: int) -> slice:
-    """Return the mirrors of a batch, of which there are none after the last batch."""
+def part_of(bounds: Sequence[int], batch: int) -> slice:
+    """Return the rows of a batch, of which there are none after the last batch."""
     last = len(bounds) - 1
     return slice(bounds[min(batch, last)], bounds[min(batch + 1, last)])

@@ -26,6 +26,7 @@ __all__ = [
     "lengths_of",
     "pack_rows",
     "row_lengths",
+    "sort_rows",
     "to_local",
     "write_neighbours",
 ]
@@ -34,6 +35,8 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 # Vertices in a chunk.
 _CHUNK = np.uint64(1 << 8)
+# Bits of a local number.
+_BITS = np.uint64(32)
 # Local number of a vertex that a partition does not have.
 _NO_VERTEX = np.uint32(0xFFFFFFFF)
 
@@ -191,6 +194,33 @@ def write_neighbours(
             offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets,
             row_targets, mutual, lengths, longest, bits, counter,
         )  # fmt: skip
+
+
+@inline_step
+def _sort_by_worker(row_offsets, row_targets, longest, counter):
+    rows = np.uint64(len(row_offsets) - 1)
+    spare = np.empty(longest, np.uint32)
+    unweighted = spare[:0]
+    counters = np.empty(DIGITS, np.uint64)
+    first = take_chunk(counter, _CHUNK)
+    while first < rows:
+        for v in range(first, min(first + _CHUNK, rows)):
+            begin, length = row_offsets[v], row_offsets[v + _ONE] - row_offsets[v]
+            in_spare = sort_row(
+                row_targets, unweighted, begin, length, spare, unweighted, _ZERO, _ZERO, _BITS, counters
+            )
+            if in_spare:
+                row_targets[begin : begin + length] = spare[:length]
+        first = take_chunk(counter, _CHUNK)
+
+
+@parallel
+def sort_rows(row_offsets, row_targets):
+    """Sort each row."""
+    longest = longest_row(row_offsets)
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _sort_by_worker(row_offsets, row_targets, longest, counter)
 
 
 @inline_step

@@ -34,8 +34,8 @@ class SimpleEdges:
     ----------
     directed : bool
     offsets, targets, mutual : ndarray
-        For each vertex of this rank's block, its neighbours of higher degree, ascending, and whether there is
-        an edge in both directions.
+        For each vertex of this rank's block, its neighbours of higher degree, ascending. In a directed graph,
+        also whether there is an edge in both directions.
     """
 
     def __init__(self, parts: AnswerParts) -> None:
@@ -48,7 +48,10 @@ class SimpleEdges:
         for own, (degrees,) in zip(rows, parts.fetch(degree), strict=True):
             vertices = np.asarray(own.vertices)
             for tails, heads in own.pieces():
-                found.append(_ordered(vertices, degrees, tails, heads))
+                edges = _ordered(vertices, degrees, tails, heads)
+                found.append(
+                    edges if self.directed else edges[edges[:, 2] == 1]
+                )  # the other half is the same
         low, high, forward = self._deliver(np.concatenate(found)).T
         key, first, place = np.unique(low * parts.graph.n + high, return_index=True, return_inverse=True)
         seen = np.zeros(len(key), np.uint8)

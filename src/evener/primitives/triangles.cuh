@@ -84,9 +84,8 @@ __device__ inline void over_triangles(const TriangleRows& rows, Shared shared, W
         if (length >= 2 && length <= longest_of_warp) over_row(rows, u, own, longest_of_warp, Team::warp(), work);
     }
     __syncthreads();
-    for (u64 u = blockIdx.x; u < owned; u += gridDim.x)
-        if (rows.offsets[u + 1] - rows.offsets[u] > longest_of_warp)
-            over_row(rows, u, common, longest_of_block, Team::block(), work);
+    auto is_long = [&](u32 u) { return rows.offsets[u + 1ull] - rows.offsets[u] > longest_of_warp; };
+    over_wanted(owned, is_long, [&](u32 u) { over_row(rows, u, common, longest_of_block, Team::block(), work); });
 }
 
 // Calls a function of (u, v, w) for each triangle, with local numbers.

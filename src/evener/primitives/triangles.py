@@ -12,16 +12,18 @@ complex directed networks (2007).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evener.kernels.kernel import KernelFile
 from evener.primitives.neighbour_rows import NeighbourRows
+from evener.primitives.triangles_cpu import visit_triangles
 
 if TYPE_CHECKING:
     from evener.engine.array import PartitionedArray
     from evener.engine.engine import Engine
+    from evener.kernels.kernel import Kernel
 
-__all__ = ["Clustering", "clustering_of", "triangle_counts"]
+__all__ = ["Clustering", "clustering_of", "map_triangles", "triangle_counts", "visit_triangles"]
 
 kernels = KernelFile(__package__, "triangles")
 
@@ -85,6 +87,25 @@ def directed_triangles(engine: Engine, rows: NeighbourRows, *, opposite: bool) -
         engine.compute(kernels.count_directed, *own, *batch, opposite, counts)
     engine.push(counts, "add")
     return counts
+
+
+def map_triangles(engine: Engine, rows: NeighbourRows, kernel: Kernel, *arguments: Any) -> None:
+    """Run a kernel on all triangles: with CPUs one from `visit_triangles`, with GPUs one of "triangles.cuh".
+
+    This is a collective operation; all ranks must call it. The element that owns the vertex of lowest degree
+    has a triangle. Its other two vertices may be mirrors.
+
+    Parameters
+    ----------
+    engine : Engine
+    rows : NeighbourRows
+        Oriented rows.
+    kernel : Kernel
+    *arguments
+        The arguments of the kernel after the rows.
+    """
+    for first, offsets, targets, _ in rows.batches():
+        engine.compute(kernel, rows.offsets, rows.targets, first, offsets, targets, *arguments)
 
 
 def clustering_of(engine: Engine, kind: Literal["undirected", "directed", "neighbours"]) -> Clustering:

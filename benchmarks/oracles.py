@@ -86,8 +86,13 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
     outcome : mapping, optional
         The number of iterations, and whether the run converged.
     """
+    rows = {"transitivity": 1, "modularity": 1, "spanning_forest": len(arrays.get("weight", ()))}.get(
+        algorithm, edges.n
+    )
+    if algorithm in _PAIR_SCORES:
+        rows = len(arrays["first"])
     for name, values in arrays.items():
-        if values.shape != (edges.n,):
+        if values.shape != (rows,):
             return f"{name} has the shape {values.shape}"
         if values.dtype.kind not in "iuf":
             return f"{name} has the type {values.dtype}"
@@ -397,6 +402,136 @@ def _hits(edges, parameters, arrays, _):
     return None
 
 
+def _near(edges):
+    """Return the matrices of the arcs, and of the edges, between different vertices."""
+    arcs = np.minimum(edges.matrix(), 1)
+    np.fill_diagonal(arcs, 0)
+    return arcs, np.maximum(arcs, arcs.T)
+
+
+def _triangles(edges, _, arrays, __):
+    _, near = _near(edges)
+    expected = (near * (near @ near)).sum(1) / 2
+    return None if arrays["triangles"].tolist() == expected.tolist() else "the triangles differ"
+
+
+def _distances_from_sample(edges, parameters):
+    """Return the distances from the sources, inf between a vertex and itself, and the other sources."""
+    n, k = edges.n, parameters.get("k")
+    sources = np.arange(n)
+    if k is not None:
+        sources = np.random.default_rng(parameters["seed"]).choice(n, k, replace=False)
+    graph = nx.from_numpy_array(edges.matrix(), create_using=nx.DiGraph)
+    away = np.full((len(sources), n), np.inf)
+    for row, source in zip(away, sources.tolist(), strict=True):
+        for v, distance in nx.single_source_shortest_path_length(graph, source).items():
+            row[v] = distance or np.inf
+    return away, np.maximum(len(sources) - np.isin(np.arange(n), sources), 1)
+
+
+def _closeness(edges, parameters, arrays, _):
+    away, others = _distances_from_sample(edges, parameters)
+    reached, total = np.isfinite(away).sum(0), np.where(np.isfinite(away), away, 0).sum(0)
+    expected = np.where(total > 0, reached / np.maximum(total, 1), 0)
+    return _close(
+        arrays["closeness"], expected * (reached / others if parameters["wf_improved"] else 1), 1e-9
+    )
+
+
+def _harmonic(edges, parameters, arrays, _):
+    away, others = _distances_from_sample(edges, parameters)
+    return _close(arrays["harmonic"], (1 / away).sum(0) * max(edges.n - 1, 1) / others, 1e-9)
+
+
+def _clustering(edges, parameters, arrays, _):
+    arcs, near = _near(edges)
+    degree, both = near.sum(1), (arcs * arcs.T).sum(1)
+    if edges.directed and parameters["semantics"] == "networkx":
+        links = arcs + arcs.T
+        count, degree = (links * (links @ links)).sum(1) / 2, degree + both
+        pairs = degree * (degree - 1) - 2 * both
+    else:
+        count, pairs = (near * (near @ arcs)).sum(1), degree * (degree - 1)
+    return _close(arrays["clustering"], count / np.where(pairs > 0, pairs, 1), 1e-5)
+
+
+def _score(name, near, u, v):
+    """Return the score of a pair, from the matrix of neighbours."""
+    degree, common = near.sum(1), near[u] * near[v]
+    if name in ("jaccard", "overlap"):
+        total = degree[u] + degree[v] - common.sum() if name == "jaccard" else min(degree[u], degree[v])
+        return common.sum() / total if total else 0.0
+    weights = {
+        "common_neighbors": lambda d: 1.0,  # noqa: ARG005 - as the others
+        "adamic_adar": lambda d: 1 / np.log(d) if d > 1 else 0.0,
+        "resource_allocation": lambda d: 1 / d if d else 0.0,
+    }
+    return sum(weights[name](degree[w]) for w in np.flatnonzero(common))
+
+
+def _pair_scores(name):
+    def judge_pairs(edges, _, arrays, __):
+        _, near = _near(edges)
+        ends = [arrays[end].tolist() for end in ("first", "second")]
+        if not all(0 <= v < edges.n for own in ends for v in own):
+            return "a pair has less than two vertices"
+        expected = np.array([_score(name, near, u, v) for u, v in zip(*ends, strict=True)])
+        return _close(arrays[name], expected, 1e-5)
+
+    return judge_pairs
+
+
+def _transitivity(edges, _, arrays, __):
+    _, near = _near(edges)
+    degree = near.sum(1)
+    triangles, paths = (near * (near @ near)).sum() / 6, (degree * (degree - 1)).sum() / 2
+    right = [arrays["triangles"][0] == triangles, arrays["paths"][0] == paths]
+    return _close(arrays["transitivity"], np.array([3 * triangles / (paths or 1)]), 1e-5) or (
+        None if all(right) else "the triangles or the paths differ"
+    )
+
+
+_PAIR_SCORES = ("adamic_adar", "common_neighbors", "jaccard", "overlap", "resource_allocation")
+
+
+def _spanning_forest(edges, parameters, arrays, _):
+    weighted = parameters.get("weights") is not False and edges.weights is not None
+    known = {(min(u, v), max(u, v), float(w) if weighted else 1.0) for u, v, w in edges.arcs if u != v}
+    rows = list(zip(*(arrays[name].tolist() for name in ("u", "v", "weight")), strict=True))
+    if not all(row in known for row in rows):
+        return "a row is no edge"
+    forest = nx.MultiGraph()
+    forest.add_nodes_from(range(edges.n))
+    forest.add_weighted_edges_from(rows)
+    trees = nx.number_connected_components(forest)
+    if trees + len(rows) != edges.n or trees != nx.number_weakly_connected_components(
+        nx.MultiDiGraph(edges.networkx)
+    ):
+        return "rows are no spanning forest"
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(sorted(known, reverse=True))  # the lightest of parallel edges comes last
+    lightest = sum(one[2]["weight"] for one in nx.minimum_spanning_edges(graph))
+    return _close(np.array([sum(row[2] for row in rows)]), np.array([lightest]), 1e-12)
+
+
+def _leiden(edges, parameters, arrays, outcome):
+    community, graph = arrays["community"], nx.Graph(edges.networkx)
+    names = np.unique(community)
+    groups = [set(np.flatnonzero(community == one).tolist()) for one in names]
+    if names.tolist() != [min(group) for group in groups]:
+        return "a name is not the smallest vertex of its community"
+    if not all(nx.is_connected(graph.subgraph(group)) for group in groups):
+        return "a community is not connected"
+    weight = "weight" if parameters.get("weights") is not False else None
+    total = sum(w for _, _, w in edges.arcs) if weight else len(edges.arcs)
+    found = (
+        nx.community.modularity(edges.networkx, groups, weight, parameters["resolution"]) if total else 0.0
+    )
+    if outcome.get("communities") != len(groups):
+        return "another number of communities"
+    return _close(np.array([outcome.get("modularity", found)]), np.array([found]), 0, 1e-9)
+
+
 def _communities(edges, parameters, arrays, outcome):
     community, weighted = arrays["community"].tolist(), _uses_weights(edges, parameters)
     members = {}
@@ -453,19 +588,27 @@ def _modularity(edges, parameters, arrays, _):
 
 
 _JUDGES = {
+    **{name: _pair_scores(name) for name in _PAIR_SCORES},
     "betweenness": _betweenness,
     "bfs": _bfs,
     "cdlp": _cdlp,
+    "closeness": _closeness,
+    "clustering": _clustering,
     "eigenvector": _eigenvector_centrality,
+    "harmonic": _harmonic,
     "hits": _hits,
     "k_core": _k_core,
     "katz": _katz_centrality,
     "kcore": _kcore,
+    "leiden": _leiden,
     "label_propagation": _communities,
     "louvain": _communities,
     "maximal_independent_set": _maximal_independent_set,
     "modularity": _modularity,
     "pagerank": _pagerank,
+    "spanning_forest": _spanning_forest,
     "sssp": _sssp,
+    "transitivity": _transitivity,
+    "triangles": _triangles,
     "wcc": _wcc,
 }

@@ -7,7 +7,7 @@ on the directed graph of the same scale.
     python benchmarks/primitives_cpu.py --graphs rmat:18 --gap path/to/gapbs
     python benchmarks/primitives_cpu.py --graphs planted.npz soc-Epinions1.txt.gz --tasks louvain leiden
 
-A graph is a specification of a generator, a file, or a NumPy archive with the arrays `src` and `dst`.
+A graph is a specification of a generator, a file, or a NumPy archive with the arrays `u` and `v`.
 Evener's graph is placed before the clock starts. Every answer of Evener is verified, and compared with those
 of the rivals: equal numbers, or the modularity of both.
 """
@@ -169,6 +169,7 @@ class GapTriangles:
         return self._gap.triangles()
 
 
+RIVALS = {"networkit": NetworKit, "igraph": Igraph}
 TASKS = [name for name in vars(Evener) if not name.startswith("_") and name != "name"]
 COMMUNITIES = ("louvain", "leiden", "label_propagation")
 # Tasks whose answers are equal numbers.
@@ -189,19 +190,21 @@ def main():
 
 def _read(name, *, directed):
     if Path(name).suffix == ".npz":
-        arrays = np.load(name)
-        return ev.Graph.from_edges(arrays["src"], arrays["dst"], directed=False)
+        ends = np.load(name)
+        return ev.Graph.from_edges(ends["u"], ends["v"], directed=False)
     options = {"self_loops": "drop", "duplicates": "drop"}
-    if ":" in name:
-        return ev.read(f"{name},directed" if directed else name, **options)
-    return ev.read(name, directed=directed, **options)
+    if ":" not in name:
+        return ev.read(name, directed=directed, **options)
+    given = ev.read(f"{name},directed" if directed else name)
+    tails = np.repeat(np.arange(given.n), np.diff(given.offsets.astype(np.int64)))
+    return ev.Graph.from_edges(tails, given.targets, n=given.n, directed=directed, **options)
 
 
 def _one_graph(name, graph, tasks, options):
     print(f"{name}: {graph}")
     pairs = np.random.default_rng(SEED).integers(0, graph.n, (PAIRS, 2))
     contenders = [Evener(graph, pairs, options.threads)]
-    contenders += [rival(graph, pairs, options.threads) for rival in (NetworKit, Igraph)]
+    contenders += [RIVALS[rival](graph, pairs, options.threads) for rival in options.rivals]
     rows = []
     with tempfile.TemporaryDirectory(prefix="evener-bench-", dir=options.scratch) as folder:
         if options.gap and "triangles" in tasks:
@@ -280,6 +283,7 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graphs", nargs="+", default=["rmat:18"])
     parser.add_argument("--tasks", nargs="+", default=TASKS, choices=TASKS)
+    parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=list(RIVALS))
     parser.add_argument("--scratch", default=None, help="folder for GAP's graph files")
     return harness.racing(parser, rounds=3, budget=60.0)
 

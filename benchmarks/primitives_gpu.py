@@ -1,7 +1,7 @@
 """Question: how fast are communities, cores, triangles and others on one GPU, compared with cuGraph.
 
-Undirected R-MAT graphs, 16 edges per vertex, without self-loops and repeated edges, and NumPy archives with
-the arrays `src` and `dst`. The graph is placed before the clock starts. A time is the wall time of the call,
+Undirected R-MAT graphs, 16 edges per vertex, and NumPy archives with
+the arrays `u` and `v`. The graph is placed before the clock starts. A time is the wall time of the call,
 without gathering the answer: the median of some runs after one that compiles. The first answer is verified;
 other answers must be equal to it.
 
@@ -89,9 +89,9 @@ def main():
 
 def _read(name):
     if Path(name).suffix == ".npz":
-        arrays = np.load(name)
-        return ev.Graph.from_edges(arrays["src"], arrays["dst"], directed=False), Path(name).stem
-    return ev.read(name, self_loops="drop", duplicates="drop"), name
+        ends = np.load(name)
+        return ev.Graph.from_edges(ends["u"], ends["v"], directed=False), Path(name).stem
+    return ev.read(name), name
 
 
 def _timed(graph, task, call, options):

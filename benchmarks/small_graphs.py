@@ -132,6 +132,16 @@ def draw_arguments(rng, algorithm, small):
         return found
     if algorithm == "cdlp":
         return {"max_iter": int(rng.integers(0, 12))}
+    if algorithm in ("adamic_adar", "common_neighbors", "jaccard", "overlap", "resource_allocation"):
+        pairs = [(one(), one()) for _ in range(rng.integers(1, 9))]
+        return {"pairs": pairs} if rng.random() < 0.5 else {"k": int(rng.integers(1, 20))}
+    if algorithm in ("closeness", "harmonic"):
+        improved = {"wf_improved": bool(rng.integers(2))} if algorithm == "closeness" else {}
+        return {"k": [None, int(rng.integers(1, 1 + max(n, 1)))][rng.integers(2)], "seed": 3, **improved}
+    if algorithm == "clustering":
+        return {"semantics": ["networkx", "graphalytics"][rng.integers(2)]}
+    if algorithm == "leiden":
+        return {"resolution": float(rng.choice([0.5, 1.0, 2.0])), "seed": int(rng.integers(5))}
     if algorithm == "k_core":
         return {"k": int(rng.integers(0, 6))}
     if algorithm == "maximal_independent_set":

@@ -73,7 +73,7 @@ def mutations(rng, small, spec, right):
         else:
             v = int(rng.integers(len(values)))
             changed = (
-                _other_vertex(rng, small, v)
+                _other_vertex(rng, small, v % small.graph.n)
                 if column.names_vertices
                 else _other_number(rng, column, values, v)
             )
@@ -173,7 +173,8 @@ def _answer(spec, small, arguments):
         result = spec.function()(small.graph, on="cpu:1", **arguments)
     except ev.ArgumentError:
         return None
-    return result if judgeable(spec, result) else None
+    has_rows = len(result[next(iter(result))]) > 0
+    return result if has_rows and judgeable(spec, result) else None
 
 
 def count(rng, spec, wanted, *, weights=(None, "float64", "float32", "int32")):
@@ -302,8 +303,17 @@ def _on_a_rank(world, spec, small, file, arguments, seed):
     result = spec.function()(placed, **arguments)
     rng = np.random.default_rng(seed)
     blocks = {name: np.asarray(result[name]) for name in result}
-    right = {name: np.concatenate(world.allgather(own.copy())) for name, own in blocks.items()}
+    part = slice(None) if spec.row == "graph" else slice(result.block.start, result.block.stop)
+    if spec.row == "edge":
+        ends = np.cumsum(world.allgather(len(next(iter(blocks.values())))))
+        part = slice(ends[world.rank] - len(next(iter(blocks.values()))), ends[world.rank])
+    right = {
+        name: own.copy() if spec.row == "graph" else np.concatenate(world.allgather(own.copy()))
+        for name, own in blocks.items()
+    }
     found = []
+    if not all(map(len, right.values())):
+        return found  # nothing to change
     for how, arrays in _first(mutations(rng, small, spec, right), 6):
         if any(
             one.shape != right[name].shape or one.dtype != right[name].dtype for name, one in arrays.items()
@@ -311,7 +321,7 @@ def _on_a_rank(world, spec, small, file, arguments, seed):
             found.append((None, None, None))
             continue
         for name, own in blocks.items():
-            own[:] = arrays[name][result.block.start : result.block.stop]
+            own[:] = arrays[name][part]
         wrong = judged(spec, small, result, right, arrays)
         found.append((how, wrong, refusal(lambda: ev.verify(result))))
     return found

@@ -22,6 +22,7 @@ TINY = {
         *("--scale", "8", "--sources", "4", "--rounds", "1", "--rivals", "scipy"),
         *("--graphs", "rmat"),
     ],
+    "primitives_cpu": ["--graphs", "rmat:8", "--rounds", "1", "--rivals"],
     "partitions": ["--scale", "8", "--sources", "2", "--policies", "random"],
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
@@ -54,6 +55,7 @@ TINY = {
 TINY_ON_GPU = {
     "placing": ["--graphs", "rmat:8", "--rounds", "1"],
     "gpu_rivals": ["--scales", "8", "--sources", "4", "--rounds", "1"],
+    "primitives_gpu": ["--graphs", "rmat:8", "--rounds", "1"],
     "hybrid": [
         *("--scale", "10", "--fits", "0.5", "--step", "0.5", "--policies", "high"),
         *("--sources", "2", "--rounds", "1"),

@@ -26,6 +26,7 @@ from support.kcore_example import FOLDER, PROJECT, load, simple
 from support.parity_cases import ALPHAS, POLICIES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/howto/own-algorithm.md"
+TRIANGLES = PROJECT.parent / "triangle_classes/src/evener_triangle_classes"
 APART = [["apart:0", "apart:1"], ["late:0", "apart:1"], ["apart:0", "late:1", "late:1", "apart:2"]]
 
 
@@ -109,10 +110,38 @@ def test_the_page_shows_the_files_of_the_example():
     files = {
         path.name: path.read_text() for path in PROJECT.rglob("*") if path.suffix in (".py", ".cu", ".toml")
     }
+    files |= {f"{path.parent.name}/{path.name}": path.read_text() for path in TRIANGLES.glob("*.[pc][yu]")}
     blocks = re.findall(r'^```\w+ title="(.*?)"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert {title for title, _ in blocks} == files.keys()
     for title, block in blocks:
-        assert block in files[title], title
+        inside = "".join(f"    {line}" if line.strip() else line for line in block.splitlines(keepends=True))
+        assert block in files[title] or inside in files[title], title
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_the_kernel_of_triangles_compiles(arch, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert set(compiled(OwnSource.read(TRIANGLES / "classes.cu"), {}, arch).names) == {"count_classes"}
+
+
+def test_the_triangles_of_the_page(monkeypatch):
+    """The package finds the triangles that `ev.triangles` counts, in under 60 lines of code."""
+    monkeypatch.syspath_prepend(str(TRIANGLES.parent))
+    package = import_module(TRIANGLES.name)
+    graph = ev.read("rmat:8")
+    found = {
+        tuple(package.triangle_classes(graph, on=["cpu:1"] * elements)["triangles"].tolist())
+        for elements in (1, 3)
+    }
+    assert len(found) == 1
+    assert sum(*found) == ev.triangles(graph).outcome["triangles"]
+    lines = [
+        line
+        for path in TRIANGLES.glob("*.[pc][yu]")
+        for line in path.read_text().splitlines()
+        if line.strip()
+    ]
+    assert len(lines) < 60
 
 
 # ---- a kernel ----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import evener as ev
-from evener.spec.registry import builtin_names
+from evener.spec.registry import builtin_names, find
 from evener.spec.run_options import DEFAULTS
 
 FUNCTIONS = [*builtin_names(), "gimv", "mapreduce", "vertex_program"]
@@ -24,7 +24,8 @@ def sections(docstring):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_signatures_list_the_options(name):
     parameters = inspect.signature(getattr(ev, name)).parameters
-    options = PLACED if name == "mapreduce" else [*PLACED, "checkpoint"]
+    with_checkpoints = find(name).checkpoints if name in builtin_names() else name != "mapreduce"
+    options = [*PLACED, "checkpoint"] if with_checkpoints else PLACED
     assert list(parameters)[-len(options) :] == options
     for option in options:
         assert parameters[option].kind is inspect.Parameter.KEYWORD_ONLY

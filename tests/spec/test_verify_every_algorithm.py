@@ -112,7 +112,8 @@ def test_arrays_of_another_form_are_refused(name):
     for column, values in claim_of(result).arrays.items():
         for how, change in FORMS.items():
             other = change(values)
-            if np.array_equal(np.asarray(other, object), values.astype(object)) and how == "another order":
+            same = np.array_equal(np.asarray(other, object), values.astype(object))
+            if how == "another order" and (same or registry.find(name).row != "vertex"):
                 continue
             with pytest.raises(VerificationError):
                 ev.verify(claim_of(result, **{column: other}))
@@ -155,6 +156,7 @@ VALUES = {
     "attenuation": [None, 0.01],
     "personalization": [None, {2: 1.0}, np.arange(8)],
     "k": [1, np.int32(8)],
+    "pairs": [None, [(0, 3)], np.array([0, 3, 1, 1])],
     "resolution": [0, 0.5, np.float32(2)],
     "max_levels": [None, 1, np.int64(3)],
     "communities": [None, np.arange(8) % 3, {v: v % 2 for v in range(8)}],

@@ -15,6 +15,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
+    "evener.algorithms.leiden:kernels",
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",
     "evener.algorithms.spanning_forest:kernels",
@@ -22,10 +23,13 @@ OF_ALGORITHMS = [
     "evener.algorithms.sssp:single_block",
     "evener.algorithms.sssp:tree",
     "evener.algorithms.wcc:kernels",
+    "evener.primitives:bit_search",
     "evener.primitives:contract",
     "evener.primitives:label_sums",
     "evener.primitives:label_totals",
     "evener.primitives:neighbour_rows",
+    "evener.primitives:pair_scores",
+    "evener.primitives:triangles",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
 # For exchange verbs that none of the five algorithms uses. The transport contract tests them.

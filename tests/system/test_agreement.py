@@ -30,7 +30,9 @@ from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.partitioned import PartitionedGraph
 from evener.programs.mapreduce.rows import Rows
+from evener.results.columns import Column
 from evener.results.rows import ResultRows
+from evener.results.table_result import TableResult
 from evener.spec.registry import find, names
 from evener.system.agreement import OF_A_RANK, collective
 from evener.system.fingerprint import digest_of, file_fingerprint
@@ -66,6 +68,11 @@ class Setting:
         self.placed = ev.partition(self.graph, "cpu:1")
         self.parts = read_graph("grid:2x3", "both")
         self.result = self.new_result()
+        self.table = TableResult(
+            "graph", "transitivity", self.graph, {"transitivity": np.zeros(1)},
+            columns=[Column("transitivity")], parameters={}, timeline=Timeline(), seconds=0, edges=0,
+            partitioned=self.placed,
+        )  # fmt: skip
         self.rows = Rows(np.arange(2), [np.arange(2)], single=True, run=self.result)
 
     def new_result(self):
@@ -113,6 +120,8 @@ def operations(s):
         "Result.top": (ev.Result.top, {"self": s.result}),
         "Result.write": (ev.Result.write, {"self": s.result, "path": "nowhere/a.csv"}),
         "Result.path": (ev.Result.path, {"self": s.result, "vertex": 0}),
+        "TableResult.gather": (TableResult.gather, {"self": s.table}),
+        "TableResult.top": (TableResult.top, {"self": s.table}),
         "Rows.gather": (Rows.gather, {"self": s.rows}),
         "Rows.write": (Rows.write, {"self": s.rows, "path": "nowhere/a.csv"}),
         "DistributedGraph.numbers_of": (DistributedGraph.numbers_of, {"self": s.parts, "ids": [0]}),
@@ -123,6 +132,10 @@ def operations(s):
         "DistributedGraph.ids_of": (DistributedGraph.ids_of, {"self": s.parts, "numbers": np.arange(2)}),
         "PartitionedGraph._all_statistics": (PartitionedGraph._all_statistics, {"self": s.placed}),
         "PartitionedGraph.place_of": (PartitionedGraph.place_of, {"self": s.placed, "vertex": 0}),
+        "PartitionedGraph.places_of": (
+            PartitionedGraph.places_of,
+            {"self": s.placed, "vertices": np.arange(2)},
+        ),
     }
     for name in ("gather", "gather_vertices", "gather_numbers"):
         function = getattr(PartitionedGraph, name)

@@ -8,18 +8,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evener.algorithms.adamic_adar import adamic_adar as adamic_adar
     from evener.algorithms.betweenness.betweenness import betweenness as betweenness
     from evener.algorithms.bfs.bfs import bfs as bfs
     from evener.algorithms.cdlp import cdlp as cdlp
+    from evener.algorithms.closeness import closeness as closeness
+    from evener.algorithms.clustering import clustering as clustering
+    from evener.algorithms.common_neighbors import common_neighbors as common_neighbors
     from evener.algorithms.eigenvector import eigenvector as eigenvector
+    from evener.algorithms.harmonic import harmonic as harmonic
     from evener.algorithms.hits import hits as hits
+    from evener.algorithms.jaccard import jaccard as jaccard
     from evener.algorithms.k_core import k_core as k_core
     from evener.algorithms.katz import katz as katz
     from evener.algorithms.label_propagation import label_propagation as label_propagation
+    from evener.algorithms.leiden.leiden import leiden as leiden
     from evener.algorithms.louvain import louvain as louvain
     from evener.algorithms.maximal_independent_set import maximal_independent_set as maximal_independent_set
     from evener.algorithms.modularity import modularity as modularity
+    from evener.algorithms.overlap import overlap as overlap
     from evener.algorithms.pagerank.pagerank import pagerank as pagerank
+    from evener.algorithms.random_walks import random_walks as random_walks
+    from evener.algorithms.resource_allocation import resource_allocation as resource_allocation
     from evener.algorithms.spanning_forest.spanning_forest import spanning_forest as spanning_forest
     from evener.algorithms.sssp.sssp import sssp as sssp
+    from evener.algorithms.transitivity import transitivity as transitivity
+    from evener.algorithms.triangles import triangles as triangles
     from evener.algorithms.wcc.wcc import wcc as wcc

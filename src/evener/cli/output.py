@@ -27,7 +27,7 @@ _ARGUMENT = re.compile(
         | directed=(?P<direction>True|False)\b
         | (?P<switch>each|resume)=True\b
         | (?P<bare>alpha|attenuation|checkpoint|columns|cutoff|damping|delta|directed|directions|dtype
-            |duplicates|every|format|gpu_memory|ids|k|max_iter|n|on|personalization|policy|seed|self_loops
+            |duplicates|every|format|gpu_memory|ids|k|max_iter|n|on|pairs|personalization|policy|seed|self_loops
             |semantics|sources?|stop|target|tol|weighted|weights)=(?=[\s,;:)]|$)
     )
     | \A(?P<subject>gpu_memory)(?=\ is\ |\ must\ be\ a\ number\ )""",

@@ -242,6 +242,14 @@ class Numbering:
         """Return the owner and the local number of a vertex."""
         return int(self.owner[vertex]), int(self.local[vertex])
 
+    def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """Return the owners and the local numbers of vertices."""
+        given = vertices.astype(np.uint32)
+        local = np.empty(len(given), np.uint32)
+        kernels.gather_values(read_only(self.local), read_only(given), local)
+        single = len(self.bounds) == 2
+        return np.zeros(len(given), self.owner.dtype) if single else self.owner[given], local
+
 
 def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitions: int) -> Numbering:
     """Return local numbers of each partition's vertices, in descending degree."""

@@ -125,6 +125,14 @@ class PartitionedGraph:
         """
         return self._numbering.place_of(vertex)
 
+    @collective(own=("vertices",))
+    def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """Return the owners and the local numbers of vertices, given their global numbers on this rank.
+
+        This is a collective operation; all ranks must call it.
+        """
+        return self._numbering.places_of(vertices)
+
     def mirrors_of(self, p: int) -> int:
         """Return how many mirrors other partitions have of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)

@@ -8,10 +8,10 @@
 // Place in a table that holds no target.
 constexpr u32 EMPTY = NO_VERTEX;
 
-// Targets of one row, and a count for each of them.
+// Targets of one row, and a number for each of them.
 struct NeighbourTable {
     u32* keys;
-    u32* times;
+    u32* numbers;
     u32 mask;
 
     // The number of places for a row of `length` targets: a power of two, more than twice the length.
@@ -24,14 +24,15 @@ struct NeighbourTable {
     __device__ void clear(u32 who, u32 width) const {
         for (u32 h = who; h <= mask; h += width) {
             keys[h] = EMPTY;
-            times[h] = 0;
+            numbers[h] = 0;
         }
     }
     __device__ u32 hash(u32 target) const { return (target * 0x9E3779B1u >> 9) & mask; }
-    // Enter a target that is not in the table.
-    __device__ void enter(u32 target) const {
+    // Enter a target that is not in the table, with its number.
+    __device__ void enter(u32 target, u32 number) const {
         u32 h = hash(target);
         while (atomicCAS(keys + h, EMPTY, target) != EMPTY) h = (h + 1) & mask;
+        numbers[h] = number;
     }
     // Return the place of a target, or EMPTY.
     __device__ u32 find(u32 target) const {

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["Contraction", "contract"]
+__all__ = ["Contraction", "contract", "number_labels", "with_mirrors"]
 
 kernels = KernelFile(__package__, "contract")
 
@@ -45,7 +45,8 @@ class Contraction:
     Attributes
     ----------
     partitioned : PartitionedGraph
-        The new graph on the same elements. Its vertices have the numbers 0..K-1, by ascending label.
+        The new graph on the same elements. Its vertices have the numbers 0..K-1, by ascending label. The
+        targets of a row are distinct. If one element has the graph, they are in no order.
     vertex : PartitionedArray
         The number of the new vertex of each old owned vertex and mirror, uint32.
     """
@@ -133,20 +134,47 @@ def contract(engine: Engine, label: PartitionedArray) -> Contraction:
     -------
     Contraction
     """
-    return _contract_single(engine, label) if engine.single else _contract_parts(engine, label)
+    vertex, size = number_labels(engine, label, engine.partitioned.graph.n)
+    return (_contract_single if engine.single else _contract_parts)(engine, vertex, size)
 
 
-def _contract_single(engine: Engine, label: PartitionedArray) -> Contraction:
+def number_labels(engine: Engine, label: PartitionedArray, bound: int) -> tuple[PartitionedArray, int]:
+    """Return the position of the label of each vertex and mirror among all labels, and the number of labels.
+
+    This is a collective operation; all ranks must call it. `label` has a number below `bound` for each owned
+    vertex, uint32.
+    """
+    numbers = engine.array("uint32")
+    if engine.single:
+        element = engine.elements[0]
+        used, number = element.allocate(bound, "uint32", 0), element.allocate(bound + 1, "uint64")
+        engine.compute(kernels.mark_labels, label, used)
+        engine.compute("scan.offsets_of", used, number)
+        engine.compute(kernels.new_vertices, label, number, numbers)
+        return numbers, int(element.download(number[-1:])[0])
+    parts = [part[:count] for part, count in zip(engine.download(label), engine.owned, strict=True)]
+    of_all = engine.gather([np.unique(part) for part in parts])
+    distinct = np.unique(np.concatenate([np.empty(0, np.uint32), *of_all]))
+    engine.write(numbers, [np.searchsorted(distinct, part).astype(np.uint32) for part in parts])
+    engine.pull(numbers)
+    return numbers, len(distinct)
+
+
+def with_mirrors(engine: Engine, values: PartitionedArray) -> PartitionedArray:
+    """Return values of owned vertices with those of mirrors.
+
+    This is a collective operation; all ranks must call it. `values` may be longer than the owned vertices.
+    """
+    both = engine.array(values.dtype)
+    for element, part, own, count in zip(engine.elements, both, values, engine.owned, strict=True):
+        element.run(part.__setitem__, slice(count), own[:count])
+    engine.pull(both)
+    return both
+
+
+def _contract_single(engine: Engine, vertex: PartitionedArray, size: int) -> Contraction:
     """Return the contraction on the only element, in its own memory."""
-    graph, element = engine.partitioned.graph, engine.elements[0]
-    used = element.allocate(graph.n, "uint32", 0)
-    number = element.allocate(graph.n + 1, "uint64")
-    vertex = engine.array("uint32")
-    engine.compute(kernels.mark_labels, label, used)
-    engine.compute("scan.offsets_of", used, number)
-    engine.compute(kernels.new_vertices, label, number, vertex)
-    size = int(element.download(number[-1:])[0])
-    partition = engine.partitions[0]
+    graph, element, partition = engine.partitioned.graph, engine.elements[0], engine.partitions[0]
     merged = Merger(element, graph.directed, vertex[0], partition.owned, size)
     rows = {}
     if partition.out is not None:
@@ -157,20 +185,13 @@ def _contract_single(engine: Engine, label: PartitionedArray) -> Contraction:
     return Contraction(engine, new, vertex, PartitionedArray([local]))
 
 
-def _contract_parts(engine: Engine, label: PartitionedArray) -> Contraction:
+def _contract_parts(engine: Engine, vertex: PartitionedArray, size: int) -> Contraction:
     """Return the contraction of a graph on several elements."""
     old = engine.partitioned
-    labels = [part[:count] for part, count in zip(engine.download(label), engine.owned, strict=True)]
-    own = [np.unique(part) for part in labels]
-    distinct = np.unique(np.concatenate([np.empty(0, np.uint32), *engine.gather(own)]))
-    vertex = engine.array("uint32")
-    numbers = [np.searchsorted(distinct, part).astype(np.uint32) for part in labels]
-    engine.write(vertex, numbers)
-    engine.pull(vertex)
     first = "in" if old.graph.directed and old.directions == "in" else "out"
     rows = []
     for element, partition, part in zip(engine.elements, engine.partitions, vertex, strict=True):
-        merger = Merger(element, old.graph.directed, part, partition.owned, len(distinct))
+        merger = Merger(element, old.graph.directed, part, partition.owned, size)
         edges: Any = partition.in_ if first == "in" else partition.out
         rows.append(merger.closed_rows(edges))
-    return Contraction(engine, place_merged(old, rows, len(distinct), first), vertex, None)
+    return Contraction(engine, place_merged(old, rows, size, first), vertex, None)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
+from evener.kernels.cpu.build import slice_bound
 from evener.kernels.cpu.chunks import CHUNK, chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
@@ -279,50 +279,30 @@ def take_lengths(lengths, order, taken):
 
 
 @inline_step
-def _finish_row(
-    begin, from_targets, from_weights, local, to, length, targets, weights, spare, spare_weights, bits,
-    counters,
-):  # fmt: skip
-    for i in range(length):
-        targets[to + i] = local[from_targets[begin + i]]
-        weights[to + i] = from_weights[begin + i]
-    in_spare = sort_row(targets, weights, to, length, spare, spare_weights, _ZERO, _ZERO, bits, counters)
-    if in_spare:
-        targets[to : to + length] = spare[:length]
-        weights[to : to + length] = spare_weights[:length]
+def _finish_chunk(begins, row_targets, row_weights, local, order, offsets, targets, weights, first, last):
+    for v in range(first, last):
+        begin, to = begins[order[v]], offsets[v]
+        for i in range(offsets[v + _ONE] - to):
+            targets[to + i] = local[row_targets[begin + i]]
+            weights[to + i] = row_weights[begin + i]
 
 
 @inline_step
-def _finish_by_worker(
-    begins, row_targets, row_weights, local, order, offsets, longest, bits, targets, weights, counter
-):
+def _finish_by_worker(begins, row_targets, row_weights, local, order, offsets, targets, weights, counter):
     size = np.uint64(len(order))
     first = take_chunk(counter, _CHUNK)
-    if first >= size:
-        return
-    spare, spare_weights = np.empty(longest, np.uint32), np.empty(longest, np.float64)
-    counters = np.empty(DIGITS, np.uint64)
     while first < size:
-        for v in range(first, min(first + _CHUNK, size)):
-            _finish_row(
-                begins[order[v]], row_targets, row_weights, local, offsets[v], offsets[v + _ONE] - offsets[v],
-                targets, weights, spare, spare_weights, bits, counters,
-            )  # fmt: skip
+        last = min(first + _CHUNK, size)
+        _finish_chunk(begins, row_targets, row_weights, local, order, offsets, targets, weights, first, last)
         first = take_chunk(counter, _CHUNK)
 
 
 @parallel
 def finish_rows(begins, row_targets, row_weights, local, order, offsets, targets, weights):
-    """Copy the row of each new vertex to its place in `order`, sorted by the local numbers of its targets."""
-    bits = _ONE
-    while len(local) >> bits > 0:
-        bits += _ONE
-    longest = _largest(offsets)
+    """Copy the row of each new vertex to its place in `order`, with the local numbers of its targets."""
     counter = new_counter()
     for _ in prange(WORKERS):
-        _finish_by_worker(
-            begins, row_targets, row_weights, local, order, offsets, longest, bits, targets, weights, counter
-        )
+        _finish_by_worker(begins, row_targets, row_weights, local, order, offsets, targets, weights, counter)
 
 
 @inline_step

@@ -190,6 +190,10 @@ template <typename Weight> struct Moves {
     __device__ bool is_picked(u64 v, u64 salt, u64 buckets, u64 bucket) const {
         return (mix((u64)vertices[v] + salt) & (buckets - 1)) == bucket;
     }
+    // Whether no vertex with this number may leave its label at the same time.
+    __device__ bool may_take(u32 other, u64 salt, u64 buckets, u64 bucket) const {
+        return !single_only || (mix((u64)other + salt) & (buckets - 1)) != bucket;
+    }
     __device__ bool may_move(u64 v) const { return !single_only || total[label[v]] == strength[v]; }
 
     // Choose for rows of which the labels fit the table of a warp; the other vertices stay active. Return the number of
@@ -219,7 +223,7 @@ template <typename Weight> struct Moves {
                 }
                 u32 bit = rest & -rest;
                 if (best == EMPTY) done &= ~bit;
-                if (best == EMPTY || best == label[w]) continue;
+                if (best == EMPTY || best == label[w] || !may_take(best, salt, buckets, bucket)) continue;
                 moves |= bit;
                 if (lane() == 0) chosen[w] = best;
             }
@@ -263,7 +267,7 @@ template <typename Weight> struct Moves {
                         };
                         best = best_by_table<true>(w, row, table, nullptr, 0);
                     }
-                    if (threadIdx.x == 0 && best != label[w]) {
+                    if (threadIdx.x == 0 && best != label[w] && may_take(best, salt, buckets, bucket)) {
                         chosen[w] = best;
                         moved.set(w);
                         count++;

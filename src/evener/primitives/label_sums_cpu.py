@@ -217,7 +217,8 @@ def _choose_by_worker(
                 offsets, targets, weights, far_offsets, far_targets, far_weights, both, label, within,
                 strength, far_strength, total, far_total, rate, single_only, v, labels, sums, used,
             )  # fmt: skip
-            if best != label[v]:
+            in_bucket = mix(np.uint64(best) + salt) & (buckets - _ONE) == bucket
+            if best != label[v] and not (single_only and in_bucket):
                 chosen[v] = best
                 moves |= _ONE << bit
         moved[w] = moves
@@ -239,8 +240,10 @@ def choose_labels(
     The score of a label is the weight of the edges to its vertices, less `rate` times the strength of the
     vertex times the total of the label. The vertex itself does not count. A vertex moves if another score is
     better than that of its own label; it takes the smallest of the best labels. If `single_only`, only
-    vertices that are alone with their label move. GPUs count the labels of the longest rows in
-    `table_labels` and `table_sums`, in tables of `places` places, and add integers below 2^32 if `integral`.
+    vertices that are alone with their label move, and to no label that is a vertex of their bucket. So if
+    labels were the numbers of vertices at first, vertices never leave a label that another takes. GPUs count
+    the labels of the longest rows in `table_labels` and `table_sums`, in tables of `places` places. They add
+    integers below 2^32 if `integral`.
 
     Returns
     -------

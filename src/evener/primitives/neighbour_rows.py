@@ -1,25 +1,27 @@
-"""Rows of distinct neighbours, also those of mirrors, for algorithms that compare the neighbours of vertices.
+"""Rows of distinct neighbours, also those of vertices of other partitions, to compare the rows of vertices.
 
-Idea: a vertex keeps each neighbour once, and not itself. With oriented rows, it keeps the neighbours that come
-before it in the order of descending degree. A hub then has a short row, and each triangle is found once, at the
-vertex of lowest degree. The rows of mirrors are fetched from their owners in batches, so that they never need
-more memory than the rows of the partition itself.
+Idea: a vertex keeps each neighbour once, and not itself. With oriented rows, it keeps the neighbours that
+come before it in the order of descending degree. A hub then has a short row, and each triangle is found once,
+at the vertex of lowest degree. The rows of mirrors are fetched from their owners in batches, so that they
+never need more memory than the rows of the partition itself.
 
-Encoding: `offsets` uint64 and `targets` uint32, as CSR in local numbers, ascending in each row.
+Encoding: `offsets` uint64 and `targets` uint32, as CSR in local numbers, ascending in each row; `mutual`
+uint8, 1 for a target with edges in both directions.
 
-Chiba, Nishizeki: Arboricity and subgraph listing algorithms (1985); Sanders, Uhl: Engineering a distributed-memory
-triangle counting algorithm (2023).
+Chiba, Nishizeki: Arboricity and subgraph listing algorithms (1985); Sanders, Uhl: Engineering a
+distributed-memory triangle counting algorithm (2023).
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
 from evener.engine.array import PartitionedArray
 from evener.kernels.kernel import KernelFile
+from evener.primitives.partition_messages import exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,187 +29,231 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.engine import Engine
-    from evener.partition.route import Route
 
-__all__ = ["NeighbourRows", "RowBatch", "triangle_counts"]
+__all__ = ["NeighbourRows", "RowBatch", "cut", "part_of"]
 
 kernels = KernelFile(__package__, "neighbour_rows")
 
-# Fewest targets in a batch of rows of mirrors.
-_MIN_BATCH = 1 << 20
+# Targets. A batch of rows of mirrors has at least as many, if there are enough.
+MIN_BATCH = 1 << 20
 
 
 class RowBatch(NamedTuple):
-    """Rows of some vertices and mirrors of each partition, for a kernel.
+    """Rows of some vertices of each partition, as arguments of a kernel.
 
     Attributes
     ----------
     first : PartitionedArray
-        The local number of the first vertex.
+        The local number of the first vertex, for rows of consecutive vertices.
     offsets, targets : PartitionedArray
-        The rows as CSR. A neighbour of a mirror that the partition does not have is 2^32 - 1.
+        The rows as CSR in local numbers. A neighbour that the partition does not have is 2^32 - 1.
+    mutual : PartitionedArray
+        Whether each target has edges in both directions, uint8; empty unless the rows were made with it.
     """
 
     first: PartitionedArray
     offsets: PartitionedArray
     targets: PartitionedArray
+    mutual: PartitionedArray
 
 
 class NeighbourRows:
     """Rows of the distinct neighbours of each owned vertex, ascending in local numbers.
 
-    The constructor and `batches` are collective operations; all ranks must call them. A directed graph must be
-    placed with the edges of both directions; rows have the ends of in-edges and of out-edges.
+    The constructor and the methods are collective operations; all ranks must call them. A directed graph must
+    be placed with the edges of both directions. A row has the ends of in-edges and of out-edges.
 
     Parameters
     ----------
     engine : Engine
     oriented : bool
-        Whether a row has only the neighbours with a higher degree, or with an equal degree and a smaller number.
+        Whether a row has only the neighbours with a higher degree, or with an equal degree and a smaller
+        number. See `degree`.
+    mutual : bool, default False
+        Whether to mark the targets that have edges in both directions.
 
     Attributes
     ----------
-    offsets, targets : PartitionedArray
-        uint64 of shape (L + 1,) and uint32, for L owned vertices.
+    offsets, targets, mutual : PartitionedArray
+        uint64 of shape (L + 1,), uint32 and uint8, for L owned vertices. `mutual` is empty unless requested.
+    degree : PartitionedArray
+        The stored edges of each vertex and mirror in all directions, uint32.
     """
 
-    def __init__(self, engine: Engine, *, oriented: bool) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, oriented: bool, mutual: bool = False) -> None:
+        self._engine, self._has_mutual = engine, mutual
         both = engine.partitioned.graph.directed
-        edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
-        degree = engine.array("uint32")
-        engine.compute(kernels.row_lengths, edges[0], edges[2], both, degree)
-        engine.pull(degree)
-        order = (oriented, degree, engine.vertices)
+        edges = self._edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
+        self.degree = engine.array("uint32")
+        engine.compute(kernels.row_lengths, edges[0], edges[2], both, self.degree)
+        engine.pull(self.degree)
+        self._order = (self.degree, engine.vertices)
+        order = (oriented, *self._order)
         lengths = engine.owned_array("uint32")
         engine.compute(kernels.count_neighbours, *edges, *order, lengths)
-        begins, targets = self._allocate(lengths)
-        engine.compute(kernels.write_neighbours, *edges, *order, begins, targets, lengths)
-        self.offsets, self.targets = self._allocate(lengths)
-        if [len(own) for own in targets] == [len(own) for own in self.targets]:
-            self.targets = targets
+        written = self._allocate(lengths)
+        engine.compute(kernels.write_neighbours, *edges, *order, *written, lengths)
+        rows = self._allocate(lengths)
+        if [len(own) for own in written[1]] == [len(own) for own in rows[1]]:
+            rows = written
         else:
-            engine.compute(kernels.close_gaps, begins, targets, self.offsets, self.targets)
+            engine.compute(kernels.close_gaps, *written, *rows)
+        self.offsets, self.targets, self.mutual = rows
 
-    def _allocate(self, lengths: PartitionedArray) -> tuple[PartitionedArray, PartitionedArray]:
-        """Return offsets, and memory for the targets, of rows with these lengths."""
+    def _allocate(
+        self, lengths: PartitionedArray
+    ) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
+        """Return offsets, and memory for the targets and their marks, of rows with these lengths."""
+        offsets, elements = self._offsets(lengths), self._engine.elements
+        ends = [int(e.download(own[-1:])[0]) for e, own in zip(elements, offsets, strict=True)]
+        targets = [e.allocate(end, "uint32") for e, end in zip(elements, ends, strict=True)]
+        marks = [e.allocate(end * self._has_mutual, "uint8") for e, end in zip(elements, ends, strict=True)]
+        return offsets, PartitionedArray(targets), PartitionedArray(marks)
+
+    @property
+    def links(self) -> PartitionedArray:
+        """The number of links of each owned vertex to distinct neighbours, uint32.
+
+        An edge in both directions counts twice in a directed graph.
+        """
+        links = self._engine.owned_array("uint32")
+        self._engine.compute(kernels.count_neighbours, *self._edges, 0, *self._order, links)
+        return links
+
+    def lengths(self) -> PartitionedArray:
+        """Return the length of the row of each owned vertex and each mirror, uint32."""
         engine = self._engine
-        owned = zip(engine.elements, engine.owned, strict=True)
-        offsets = PartitionedArray([element.allocate(count + 1, "uint64") for element, count in owned])
-        engine.compute("scan.offsets_of", lengths, offsets)
-        ends = [element.download(own[-1:]) for element, own in zip(engine.elements, offsets, strict=True)]
-        targets = [e.allocate(int(end[0]), "uint32") for e, end in zip(engine.elements, ends, strict=True)]
-        return offsets, PartitionedArray(targets)
+        lengths = engine.array("uint32")
+        engine.compute(kernels.row_lengths, self.offsets, self.offsets, 0, lengths)
+        engine.pull(lengths)
+        return lengths
 
     def batches(self) -> Iterator[RowBatch]:
         """Yield the rows of the owned vertices, then those of mirrors in batches.
 
-        A batch has at most as many targets as the rows of the owned vertices of a partition, or a million.
+        A batch has the rows of consecutive mirrors. It has at most as many targets as the rows
+        of the owned vertices of a partition, or a million.
         """
         engine = self._engine
-        yield RowBatch(engine.scalar(0), self.offsets, self.targets)
+        yield RowBatch(engine.scalar(0), self.offsets, self.targets, self.mutual)
         if not engine.has_mirrors:
             return
-        lengths = engine.array("uint32")
-        engine.compute(kernels.row_lengths, self.offsets, self.offsets, False, lengths)
-        engine.pull(lengths)
-        own = [part.astype(np.int64) for part in engine.download(lengths)]
+        vertices = engine.download(engine.vertices)
         bounds = [
-            _cut(part, owned, max(len(targets), _MIN_BATCH))
-            for part, owned, targets in zip(own, engine.owned, self.targets, strict=True)
+            cut(lengths, owned, max(len(targets), MIN_BATCH))
+            for lengths, owned, targets in zip(
+                engine.download(self.lengths()), engine.owned, self.targets, strict=True
+            )
         ]
-        local = [_ascending(vertices) for vertices in engine.download(engine.vertices)]
-        search = [engine.upload(parts) for parts in zip(*local, strict=True)]
-        all_bounds = engine.gather(bounds)
-        for batch in range(max(map(len, all_bounds)) - 1):
-            yield self._fetch([_part_of(one, batch) for one in all_bounds], own, search)
+        for batch in range(max(map(len, engine.gather(bounds))) - 1):
+            mirrors = [part_of(own, batch) for own in bounds]
+            wanted = [numbers[own] for numbers, own in zip(vertices, mirrors, strict=True)]
+            rows, _ = self.fetch(wanted)  # mirrors are grouped by owner
+            yield rows._replace(first=PartitionedArray([own.start for own in mirrors]))
 
-    def _fetch(
-        self, mirrors: Sequence[slice], lengths: list[NDArray[np.int64]], search: Sequence[PartitionedArray]
-    ) -> RowBatch:
-        """Return the rows of some mirrors of each partition, given their local numbers for all partitions."""
+    def lengths_of(self, wanted: Sequence[NDArray[np.uint32]]) -> list[NDArray[np.uint32]]:
+        """Return the lengths of rows, given numbers of vertices in the graph for each partition of this rank.
+
+        This is a collective operation; all ranks must call it.
+        """
+        places, requests = _requests(self._engine, wanted)
+        asked = exchange(self._engine, requests)
+        listed = self._engine.upload([np.concatenate(own) for own in asked])
+        lengths = self._lengths_of(listed)
+        cuts = [np.cumsum([0, *map(len, own)]) for own in asked]
+        answers = self._engine.download(self._send(lengths, cuts))
+        return [answer[place] for answer, place in zip(answers, places, strict=True)]
+
+    def _lengths_of(self, listed: PartitionedArray) -> PartitionedArray:
+        sizes = zip(self._engine.elements, listed, strict=True)
+        lengths = PartitionedArray([element.allocate(len(own), "uint32") for element, own in sizes])
+        self._engine.compute(kernels.lengths_of, self.offsets, listed, lengths)
+        return lengths
+
+    def fetch(
+        self, wanted: Sequence[NDArray[np.uint32]], *, numbers: bool = False
+    ) -> tuple[RowBatch, list[NDArray[np.int64]]]:
+        """Return rows of any vertices, and the place of the row of each vertex among them.
+
+        This is a collective operation; all ranks must call it. The rows move through the memory of the host.
+        Their targets are in the order of their owners, so they do not ascend.
+
+        Parameters
+        ----------
+        wanted : sequence of ndarray of uint32
+            For each partition of this rank, the numbers of vertices in the graph. Vertices that are grouped
+            by their owners, in ascending order of these, have their rows at the same places.
+        numbers : bool, default False
+            Whether targets are numbers of the graph instead of local numbers.
+        """
         engine = self._engine
-        ranks, world = engine.partitioned.ranks, engine.partitioned.world
-        home = {partition.index: p for p, partition in enumerate(engine.partitions)}
-        routes = sorted(engine.routes, key=lambda route: (route.mirror_partition, route.owner))
-        outgoing: list[list[NDArray[np.uint32]]] = [[np.empty(0, np.uint32)] for _ in range(world.size)]
-        for route in routes:
-            if (p := home.get(route.owner)) is not None:
-                listed = route.index[_part_of_route(route, mirrors[route.mirror_partition])]
-                outgoing[ranks[route.mirror_partition]].append(self._pack(p, listed, lengths[p]))
-        received = world.alltoall([np.concatenate(own) for own in outgoing])
-        rows: list[list[NDArray[np.uint32]]] = [[np.empty(0, np.uint32)] for _ in home]
-        for route in routes:
-            if (p := home.get(route.mirror_partition)) is not None:
-                part = _part_of_route(route, mirrors[route.mirror_partition])
-                count = int(lengths[p][route.begin :][part].sum())
-                own, rest = np.split(received[ranks[route.owner]], [count])
-                received[ranks[route.owner]] = rest
-                rows[p].append(own)
-        own_mirrors = [mirrors[partition.index] for partition in engine.partitions]
-        offsets = engine.upload(
-            [_offsets_of(part[one]) for part, one in zip(lengths, own_mirrors, strict=True)]
-        )
-        targets = engine.upload([np.concatenate(parts) for parts in rows])
-        engine.compute(kernels.to_local, *search, targets, numba.get_num_threads())
-        return RowBatch(PartitionedArray([one.start for one in own_mirrors]), offsets, targets)
-
-    def _pack(self, p: int, listed: Any, lengths: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the rows of the listed vertices of a partition as numbers of the graph, in host memory."""
-        engine, element = self._engine, self._engine.elements[p]
-        begins = _offsets_of(lengths[element.download(listed)])
-        packed = element.allocate(int(begins[-1]), "uint32")
-        element.run(
-            element.kernel(kernels.pack_rows), self.offsets[p], self.targets[p], engine.vertices[p], listed,
-            element.upload(begins), packed,
+        places, requests = _requests(engine, wanted)
+        asked = exchange(engine, requests)
+        listed = engine.upload([np.concatenate(own) for own in asked])
+        lengths = self._lengths_of(listed)
+        begins, targets, marks = self._allocate(lengths)
+        engine.compute(
+            kernels.pack_rows, self.offsets, self.targets, self.mutual, engine.vertices, listed, begins,
+            targets, marks,
         )  # fmt: skip
-        return element.download(packed)
+        rows = [np.cumsum([0, *map(len, own)]) for own in asked]
+        ends = [part[own] for part, own in zip(engine.download(begins), rows, strict=True)]
+        own_lengths, own_targets = self._send(lengths, rows), self._send(targets, ends)
+        own_marks = self._send(marks, ends) if self._has_mutual else self.mutual
+        offsets = self._offsets(own_lengths)
+        if not numbers:
+            engine.compute(kernels.to_local, *self._numbers, own_targets)
+        return RowBatch(engine.scalar(0), offsets, own_targets, own_marks), places
+
+    def _send(self, array: PartitionedArray, cuts: Sequence[NDArray[Any]]) -> PartitionedArray:
+        """Send the parts of an array between cuts, one to each partition, and return the received values."""
+        pairs = zip(self._engine.download(array), cuts, strict=True)
+        parts = [np.split(values, own[1:-1].astype(np.int64)) for values, own in pairs]
+        return self._engine.upload([np.concatenate(own) for own in exchange(self._engine, parts)])
+
+    def _offsets(self, lengths: PartitionedArray) -> PartitionedArray:
+        """Return the offsets of rows with these lengths."""
+        pairs = zip(self._engine.elements, lengths, strict=True)
+        offsets = PartitionedArray([element.allocate(len(own) + 1, "uint64") for element, own in pairs])
+        self._engine.compute("scan.offsets_of", lengths, offsets)
+        return offsets
+
+    @cached_property
+    def _numbers(self) -> tuple[PartitionedArray, PartitionedArray]:
+        """The numbers of the local vertices in the graph, ascending, and their local numbers."""
+        vertices = self._engine.download(self._engine.vertices)
+        order = [np.argsort(own).astype(np.uint32) for own in vertices]
+        ascending = [own[places] for own, places in zip(vertices, order, strict=True)]
+        return self._engine.upload(ascending), self._engine.upload(order)
 
 
-def triangle_counts(engine: Engine) -> PartitionedArray:
-    """Return the number of triangles of each vertex, uint64; directions and repeated edges do not count.
-
-    This is a collective operation; all ranks must call it.
-    """
-    engine.superstep("orient", active=engine.owned)
-    rows = NeighbourRows(engine, oriented=True)
-    counts = engine.array("uint64", 0)
-    engine.superstep("intersect", active=engine.owned)
-    for batch in rows.batches():
-        engine.compute(kernels.count_triangles, rows.offsets, rows.targets, *batch, counts)
-    engine.push(counts, "add")
-    return counts
-
-
-def _offsets_of(lengths: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the offsets of rows with these lengths."""
-    offsets = np.zeros(len(lengths) + 1, np.uint64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+def _requests(
+    engine: Engine, wanted: Sequence[NDArray[np.uint32]]
+) -> tuple[list[NDArray[np.int64]], list[list[NDArray[np.uint32]]]]:
+    """Return the place of each vertex among those grouped by owner, and the local numbers for each owner."""
+    owners, numbers = engine.partitioned.places_of(np.concatenate(wanted))
+    cuts = np.cumsum([len(own) for own in wanted])[:-1]
+    places, requests = [], []
+    for owner, local in zip(np.split(owners, cuts), np.split(numbers, cuts), strict=True):
+        order = np.argsort(owner, kind="stable")
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        counts = np.bincount(owner, minlength=len(engine.partitioned.ranks))
+        places.append(place)
+        requests.append(np.split(local[order], np.cumsum(counts)[:-1]))
+    return places, requests
 
 
-def _cut(lengths: NDArray[np.int64], owned: int, most: int) -> list[int]:
-    """Return the bounds of batches of mirrors, each with at most `most` targets or one row."""
-    ends, bounds = np.cumsum(lengths), [owned]
+def cut(lengths: NDArray[np.uint32], first: int, most: int) -> list[int]:
+    """Return bounds of batches of the rows from `first` on, each with at most `most` targets or one row."""
+    ends, bounds = np.cumsum(lengths, dtype=np.int64), [first]
     while bounds[-1] < len(lengths):
         before = ends[bounds[-1] - 1] if bounds[-1] else 0
         bounds.append(max(bounds[-1] + 1, int(np.searchsorted(ends, before + most, side="right"))))
     return bounds
 
 
-def _part_of(bounds: Sequence[int], batch: int) -> slice:
-    """Return the mirrors of a batch, of which there are none after the last batch."""
+def part_of(bounds: Sequence[int], batch: int) -> slice:
+    """Return the rows of a batch, of which there are none after the last batch."""
     last = len(bounds) - 1
     return slice(bounds[min(batch, last)], bounds[min(batch + 1, last)])
-
-
-def _part_of_route(route: Route, mirrors: slice) -> slice:
-    """Return which mirrors of a route belong to a batch."""
-    begin, end = (min(max(one - route.begin, 0), len(route)) for one in (mirrors.start, mirrors.stop))
-    return slice(begin, end)
-
-
-def _ascending(vertices: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the numbers of local vertices, ascending, and the local number of each of them."""
-    order = np.argsort(vertices).astype(np.uint32)
-    return vertices[order], order

@@ -1,12 +1,13 @@
-"""Rows of distinct neighbours: written, packed for other elements, and searched for triangles.
+"""Rows of distinct neighbours: written, and packed for other partitions.
 
 Arrays for L owned vertices and M mirrors:
 
-- `degree` (L + M,) uint32 and `vertices` (L + M,) uint32: the order of vertices is by descending degree, then by
-  ascending number. It is the same on all partitions.
-- `offsets` (L + 1,) uint64 and `targets` uint32: the edges of the graph. If `both`, `more_offsets` and
-  `more_targets` are its edges in the other direction.
-- `row_offsets` (L + 1,) uint64 and `row_targets` uint32: the rows, in local numbers.
+- `degree` (L + M,) uint32 and `vertices` (L + M,) uint32: the order of vertices is by descending degree, then
+  by ascending number. It is the same on all partitions.
+- `offsets` (L + 1,) uint64 and `targets` uint32: the edges of the graph. Equal targets of a row follow each
+  other. If `both`, `more_offsets` and `more_targets` are its edges in the other direction.
+- `row_offsets` (L + 1,) uint64 and `row_targets` uint32: the rows, in local numbers, ascending.
+- `mutual` uint8: 1 for each target of a row with edges in both directions; empty if it is not requested.
 """
 
 from __future__ import annotations
@@ -14,19 +15,18 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add
-from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
+from evener.kernels.cpu.build import DIGITS, sort_row
 from evener.kernels.cpu.chunks import CHUNK, chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
-from evener.primitives.common_neighbours_cpu import common_neighbours, enter_row, leave_row, new_table
 
 __all__ = [
     "close_gaps",
     "count_neighbours",
-    "count_triangles",
+    "lengths_of",
     "pack_rows",
     "row_lengths",
+    "sort_rows",
     "to_local",
     "write_neighbours",
 ]
@@ -35,6 +35,8 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 # Vertices in a chunk.
 _CHUNK = np.uint64(1 << 8)
+# Bits of a local number.
+_BITS = np.uint64(32)
 # Local number of a vertex that a partition does not have.
 _NO_VERTEX = np.uint32(0xFFFFFFFF)
 
@@ -75,8 +77,12 @@ def _belongs(v, target, oriented, degree, vertices):
 def _count_chunk(offsets, targets, oriented, degree, vertices, lengths, first, last):
     for v in range(first, last):
         count = _ZERO
+        before = v
         for e in range(offsets[v], offsets[v + _ONE]):
-            count += _belongs(v, np.uint64(targets[e]), oriented, degree, vertices)
+            target = np.uint64(targets[e])
+            if target != before:
+                count += _belongs(v, target, oriented, degree, vertices)
+            before = target
         lengths[v] += count
 
 
@@ -97,7 +103,7 @@ def _count_by_worker(
 
 @parallel
 def count_neighbours(offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, lengths):
-    """Write the number of edges from each owned vertex to vertices of its row, repeated edges included."""
+    """Write the number of targets of each row. If `both`, a neighbour in both directions counts twice."""
     counter = new_counter()
     for _ in prange(WORKERS):
         _count_by_worker(
@@ -107,24 +113,28 @@ def count_neighbours(offsets, targets, more_offsets, more_targets, both, oriente
 
 @vertex_step
 def _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, end):
+    """Append the targets of a row, each of them once: equal targets follow each other."""
+    before = v
     for e in range(offsets[v], offsets[v + _ONE]):
-        if _belongs(v, np.uint64(targets[e]), oriented, degree, vertices):
-            row_targets[end] = targets[e]
+        target = np.uint64(targets[e])
+        if target != before and _belongs(v, target, oriented, degree, vertices):
+            row_targets[end] = target
             end += _ONE
+        before = target
     return end
 
 
 @vertex_step
 def _is_ascending(targets, begin, end):
-    for i in range(begin + _ONE, end):
-        if targets[i] <= targets[i - _ONE]:
-            return False
-    return True
+    i = begin + _ONE
+    while i < end and targets[i - _ONE] < targets[i]:
+        i += _ONE
+    return i >= end
 
 
 @inline_step
-def _sort_distinct(row_targets, begin, end, spare, counters, bits):
-    """Sort a row and drop repeated targets. Return the number of targets."""
+def _sort_distinct(row_targets, mutual, begin, end, spare, counters, bits):
+    """Sort a row and drop repeated targets, which are mutual. Return the number of targets."""
     unweighted = spare[:0]
     in_spare = sort_row(
         row_targets, unweighted, begin, end - begin, spare, unweighted, _ZERO, _ZERO, bits, counters
@@ -136,6 +146,8 @@ def _sort_distinct(row_targets, begin, end, spare, counters, bits):
         if target != before:
             row_targets[begin + count] = target
             count += _ONE
+        elif len(mutual) > 0:
+            mutual[begin + count - _ONE] = 1
         before = target
     return count
 
@@ -143,7 +155,7 @@ def _sort_distinct(row_targets, begin, end, spare, counters, bits):
 @inline_step
 def _write_by_worker(
     offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets, row_targets,
-    lengths, longest, bits, counter,
+    mutual, lengths, longest, bits, counter,
 ):  # fmt: skip
     owned = np.uint64(len(lengths))
     spare = np.empty(longest, np.uint32)
@@ -155,20 +167,22 @@ def _write_by_worker(
             end = _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, begin)
             if both:
                 end = _copy_row(more_offsets, more_targets, v, oriented, degree, vertices, row_targets, end)
+            if len(mutual) > 0:
+                mutual[begin:end] = 0 if both else 1
             lengths[v] = end - begin
             if not _is_ascending(row_targets, begin, end):
-                lengths[v] = _sort_distinct(row_targets, begin, end, spare, counters, bits)
+                lengths[v] = _sort_distinct(row_targets, mutual, begin, end, spare, counters, bits)
         first = take_chunk(counter, _CHUNK)
 
 
 @parallel
 def write_neighbours(
     offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets, row_targets,
-    lengths,
+    mutual, lengths,
 ):  # fmt: skip
     """Write each row from ``row_offsets[v]`` on, and its length.
 
-    Repeated targets leave a gap after the row.
+    Neighbours in both directions leave a gap after the row.
     """
     bits = _ONE
     while len(vertices) >> bits > 0:
@@ -178,24 +192,54 @@ def write_neighbours(
     for _ in prange(WORKERS):
         _write_by_worker(
             offsets, targets, more_offsets, more_targets, both, oriented, degree, vertices, row_offsets,
-            row_targets, lengths, longest, bits, counter,
+            row_targets, mutual, lengths, longest, bits, counter,
         )  # fmt: skip
 
 
 @inline_step
-def _copy_rows(begins, from_targets, row_offsets, row_targets, first, last):
-    for v in range(first, last):
-        for i in range(row_offsets[v + _ONE] - row_offsets[v]):
-            row_targets[row_offsets[v] + i] = from_targets[begins[v] + i]
+def _sort_by_worker(row_offsets, row_targets, longest, counter):
+    rows = np.uint64(len(row_offsets) - 1)
+    spare = np.empty(longest, np.uint32)
+    unweighted = spare[:0]
+    counters = np.empty(DIGITS, np.uint64)
+    first = take_chunk(counter, _CHUNK)
+    while first < rows:
+        for v in range(first, min(first + _CHUNK, rows)):
+            begin, length = row_offsets[v], row_offsets[v + _ONE] - row_offsets[v]
+            in_spare = sort_row(
+                row_targets, unweighted, begin, length, spare, unweighted, _ZERO, _ZERO, _BITS, counters
+            )
+            if in_spare:
+                row_targets[begin : begin + length] = spare[:length]
+        first = take_chunk(counter, _CHUNK)
 
 
 @parallel
-def close_gaps(begins, from_targets, row_offsets, row_targets):
+def sort_rows(row_offsets, row_targets):
+    """Sort each row."""
+    longest = longest_row(row_offsets)
+    counter = new_counter()
+    for _ in prange(WORKERS):
+        _sort_by_worker(row_offsets, row_targets, longest, counter)
+
+
+@inline_step
+def _copy_rows(begins, from_targets, from_mutual, row_offsets, row_targets, mutual, first, last):
+    for v in range(first, last):
+        for i in range(row_offsets[v + _ONE] - row_offsets[v]):
+            row_targets[row_offsets[v] + i] = from_targets[begins[v] + i]
+            if len(mutual) > 0:
+                mutual[row_offsets[v] + i] = from_mutual[begins[v] + i]
+
+
+@parallel
+def close_gaps(begins, from_targets, from_mutual, row_offsets, row_targets, mutual):
     """Copy rows that begin at ``begins[v]`` to rows without gaps."""
     rows = np.uint64(len(row_offsets) - 1)
     for r in prange(chunk_count(rows, _CHUNK)):
         first = np.uint64(r) * _CHUNK
-        _copy_rows(begins, from_targets, row_offsets, row_targets, first, min(first + _CHUNK, rows))
+        last = min(first + _CHUNK, rows)
+        _copy_rows(begins, from_targets, from_mutual, row_offsets, row_targets, mutual, first, last)
 
 
 # ---- rows of other partitions -----------------------------------------------------------------------------
@@ -209,22 +253,32 @@ def row_lengths(offsets, more_offsets, both, lengths):
         lengths[v] = length + more_offsets[v + 1] - more_offsets[v] if both else length
 
 
+@parallel
+def lengths_of(row_offsets, listed, lengths):
+    """Write the lengths of the rows of the listed vertices."""
+    for i in prange(np.int64(len(listed))):
+        v = np.uint64(listed[i])
+        lengths[i] = row_offsets[v + _ONE] - row_offsets[v]
+
+
 @inline_step
-def _pack_rows(row_offsets, row_targets, vertices, listed, begins, packed, first, last):
+def _pack_rows(row_offsets, row_targets, mutual, vertices, listed, begins, packed, marks, first, last):
     for i in range(first, last):
         v = np.uint64(listed[i])
         for k in range(row_offsets[v + _ONE] - row_offsets[v]):
             packed[begins[i] + k] = vertices[row_targets[row_offsets[v] + k]]
+            if len(marks) > 0:
+                marks[begins[i] + k] = mutual[row_offsets[v] + k]
 
 
 @parallel
-def pack_rows(row_offsets, row_targets, vertices, listed, begins, packed):
+def pack_rows(row_offsets, row_targets, mutual, vertices, listed, begins, packed, marks):
     """Write the rows of the listed vertices one after the other, as numbers of the graph."""
     rows = np.uint64(len(listed))
     for r in prange(chunk_count(rows, _CHUNK)):
         first = np.uint64(r) * _CHUNK
         last = min(first + _CHUNK, rows)
-        _pack_rows(row_offsets, row_targets, vertices, listed, begins, packed, first, last)
+        _pack_rows(row_offsets, row_targets, mutual, vertices, listed, begins, packed, marks, first, last)
 
 
 @inline_step
@@ -242,76 +296,12 @@ def _local_slice(ascending, local, numbers, first, last):
 
 
 @parallel
-def to_local(ascending, local, numbers, parts):
+def to_local(ascending, local, numbers):
     """Replace numbers of the graph by local numbers, given all numbers, ascending, with their local numbers.
 
     A vertex that the partition does not have becomes 2^32 - 1.
     """
-    for p in prange(parts):
-        first, last = slice_bound(len(numbers), p, parts), slice_bound(len(numbers), p + 1, parts)
-        _local_slice(ascending, local, numbers, first, last)
-
-
-# ---- triangles --------------------------------------------------------------------------------------------
-
-
-@inline_step
-def _triangles_of(
-    row_offsets, row_targets, u, first, other_offsets, other_targets, filter_, keys, places, found, times,
-    triangles,
-):  # fmt: skip
-    """Count the triangles of `u` and two vertices of its row, of which one has its row in the batch."""
-    begin, end = row_offsets[u], row_offsets[u + _ONE]
-    mask = enter_row(row_targets, begin, end, filter_, keys, places)
-    times[: end - begin] = 0
-    total = _ZERO
-    for e in range(begin, end):
-        v = np.uint64(row_targets[e]) - first
-        if v < np.uint64(len(other_offsets) - 1):
-            count = common_neighbours(
-                other_targets, other_offsets[v], other_offsets[v + _ONE], mask, filter_, keys, places, found
-            )
-            for i in range(count):
-                times[found[i]] += 1
-            times[e - begin] += count
-            total += count
-    leave_row(row_targets, begin, end, filter_)
-    if total > 0:
-        fetch_add(triangles, u, total)
-        for e in range(begin, end):
-            if times[e - begin] > 0:
-                fetch_add(triangles, row_targets[e], np.uint64(times[e - begin]))
-
-
-@inline_step
-def _triangles_by_worker(
-    row_offsets, row_targets, first_row, other_offsets, other_targets, longest, triangles, counter
-):
-    owned = np.uint64(len(row_offsets) - 1)
-    filter_, keys, places, found = new_table(longest)
-    times = np.empty(longest, np.uint64)
-    first = take_chunk(counter, _CHUNK)
-    while first < owned:
-        for u in range(first, min(first + _CHUNK, owned)):
-            if row_offsets[u + _ONE] - row_offsets[u] > _ONE:
-                _triangles_of(
-                    row_offsets, row_targets, u, first_row, other_offsets, other_targets, filter_, keys, places,
-                    found, times, triangles,
-                )  # fmt: skip
-        first = take_chunk(counter, _CHUNK)
-
-
-@parallel
-def count_triangles(row_offsets, row_targets, first_row, other_offsets, other_targets, triangles):
-    """Add the triangles of each vertex and mirror, for oriented rows.
-
-    The vertices from `first_row` on have the rows of `other_offsets`. A triangle counts if its last vertex is
-    owned and its middle vertex has one of these rows.
-    """
-    longest = max(longest_row(row_offsets), longest_row(other_offsets))
-    counter = new_counter()
-    for _ in prange(WORKERS):
-        _triangles_by_worker(
-            row_offsets, row_targets, np.uint64(first_row), other_offsets, other_targets, longest, triangles,
-            counter,
-        )  # fmt: skip
+    count = np.uint64(len(numbers))
+    for r in prange(chunk_count(count, CHUNK)):
+        first = np.uint64(r) * CHUNK
+        _local_slice(ascending, local, numbers, first, min(first + CHUNK, count))

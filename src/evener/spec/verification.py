@@ -76,6 +76,8 @@ def _values(answer: Answer, name: str, *, of_vertices: bool) -> NDArray[Any]:
         fail(answer, rule, "found a single value")
     if of_vertices and values.shape != (answer.graph.n,):
         fail(answer, rule, f"shape {values.shape}, {answer.graph.n} vertices")
+    if values.ndim == 0:
+        fail(answer, rule, "expected an array, found one value")
     if np.ma.is_masked(given):
         place = _place(answer, first_true(np.ma.getmaskarray(given)), of_vertices=of_vertices)
         fail(answer, rule, f"the value of {place} is masked")

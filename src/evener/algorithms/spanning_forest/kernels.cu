@@ -67,22 +67,26 @@ template <typename Weight> struct Chooser {
         u64 owned = own_weight.length, last = offsets[u + 1];
         Choice best{NONE, NONE, 0};
         for (u64 from = offsets[u] + who; from < last; from += (u64)width * READ_AHEAD) {
-            u32 v[READ_AHEAD], d[READ_AHEAD];
+            u32 v[READ_AHEAD];
+            u64 bits[READ_AHEAD];
 #pragma unroll
             for (u32 k = 0; k < READ_AHEAD; k++) {
                 u64 e = from + (u64)k * width;
                 v[k] = e < last ? read(targets, e) : NO_VERTEX;
+                bits[k] = e < last ? bits_at(weights, e) : NONE;
             }
 #pragma unroll
-            for (u32 k = 0; k < READ_AHEAD; k++) d[k] = v[k] == NO_VERTEX ? c : read(component, v[k]);
-#pragma unroll
             for (u32 k = 0; k < READ_AHEAD; k++) {
-                if (d[k] == c) continue;
-                u64 bits = bits_at(weights, from + (u64)k * width);
-                if (v[k] >= owned && bits < look(best_weight[d[k]])) atomicMin(best_weight.at + d[k], bits);
-                if (bits > best.weight) continue;
+                if (v[k] == NO_VERTEX) continue;
+                if (v[k] >= owned) {
+                    u32 d = read(component, v[k]);
+                    if (d != c && bits[k] < look(best_weight[d])) atomicMin(best_weight.at + d, bits[k]);
+                }
+                // Few edges pass this test, so few components are read.
+                if (bits[k] > best.weight) continue;
                 u64 ends = ends_of(number, read(vertices, v[k]));
-                if (bits < best.weight || ends < best.ends) best = {bits, ends, v[k]};
+                if (bits[k] == best.weight && ends >= best.ends) continue;
+                if (read(component, v[k]) != c) best = {bits[k], ends, v[k]};
             }
         }
         return best;

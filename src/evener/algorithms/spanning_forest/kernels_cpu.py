@@ -97,15 +97,14 @@ def _choose_of_vertex(
     weight, ends, target = own_weight[u], own_ends[u], own_target[u]
     for e in range(offsets[u], offsets[u + _ONE]):
         v = np.uint64(targets[e])
-        if component[v] == c:
-            continue
         bits = _UNIT if weights is None else weight_bits(np.float64(weights[e]))
-        if v >= owned and bits < best_weight[component[v]]:
+        if v >= owned and component[v] != c and bits < best_weight[component[v]]:
             fetch_min(best_weight, np.uint64(component[v]), bits)
+        # Few edges pass this test, so few components are read.
         if bits > weight:
             continue
         own = _ends(number, np.uint64(vertices[v]))
-        if bits < weight or own < ends:
+        if (bits < weight or own < ends) and component[v] != c:
             weight, ends, target = bits, own, np.uint32(v)
     if weight != own_weight[u] or ends != own_ends[u]:
         own_weight[u], own_ends[u], own_target[u] = weight, ends, target

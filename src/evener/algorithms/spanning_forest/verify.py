@@ -31,7 +31,10 @@ def check(answer: Answer) -> None:
     """Raise VerificationError unless the rows are a spanning forest of the least weight."""
     parts = parts_of(answer)
     weighted = weights_used(parts.graph, answer.parameters.get("weights"), "the spanning forest")
-    own = _ends(parts, "u"), _ends(parts, "v"), column(answer, "weight", of_vertices=False)
+    own = _ends(parts, "u"), _ends(parts, "v"), column(answer, "weight", of_vertices=False).copy()
+    shapes = {values.shape for values in own}
+    if parts.reduce(int(len(shapes) > 1 or len(own[0].shape) != 1), "max"):
+        fail(answer, "each row has two vertices and a weight", f"the arrays have the shapes {shapes}")
     u, v, weight = (np.concatenate(values) for values in zip(*parts.world.allgather(own), strict=True))
     _require(parts, (u < v) & (v != NO_VERTEX), "u comes before v", u, v)
     _require(parts, np.isfinite(weight), "weights are finite", u, v)
@@ -59,8 +62,12 @@ def _ends(parts: AnswerParts, name: str) -> NDArray[np.uint32]:
     """Return the vertices of this rank's rows as numbers."""
     if parts.whole:
         return vertex_numbers(parts.answer, name, of_vertices=False)
-    result: Any = parts.answer
-    return np.asarray(result.gathered(name)).astype(np.uint32)
+    graph: Any = parts.graph
+    values = parts.answer[name]
+    if graph.has_string_ids:
+        values = np.array(["" if one is None else one for one in values], graph.block_ids.dtype)
+    numbers = graph.numbers_on_ranks(values)
+    return np.where(numbers < 0, NO_VERTEX, numbers).astype(np.uint32)
 
 
 def _first(rows: Any, weighted: bool, kernel: Any, *values: Any) -> int | None:  # noqa: FBT001 - private

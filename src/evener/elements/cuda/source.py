@@ -27,6 +27,8 @@ __all__ = [
 
 # The headers and kernels that all algorithms share.
 _FOLDER = Path(__file__).parents[2] / "kernels" / "cuda"
+# The headers of primitives.
+_PRIMITIVES = Path(__file__).parents[2] / "primitives"
 
 # The C names of types, and NumPy's one-character codes for them, which `struct` shares.
 SCALARS = {
@@ -170,10 +172,11 @@ def _expanded(path: Path) -> str:
 
 def _header(name: str, includer: Path) -> Path:
     """Return the path of a header in the folder of the including file, or of Evener's headers."""
-    for folder in (includer.parent, _FOLDER):
+    for folder in (includer.parent, _FOLDER, _PRIMITIVES):
         if (folder / name).is_file():
             return folder / name
-    ours = ", ".join(f'"{path.name}"' for path in sorted(_FOLDER.glob("*.cuh")))
+    headers = [*_FOLDER.glob("*.cuh"), *_PRIMITIVES.glob("*.cuh")]
+    ours = ", ".join(f'"{path.name}"' for path in sorted(headers))
     msg = (
         f'{includer}: the header "{name}" is neither in the folder of this file nor among Evener\'s headers: '
         f"{ours}; add it to the folder"

@@ -67,6 +67,15 @@ class DistributedNumbering:
         owner, local = world.allreduce(found, "max")
         return int(owner), int(local)
 
+    def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """Return the owners and the local numbers of vertices, which differ by rank.
+
+        This is a collective operation; all ranks must call it.
+        """
+        blocks = [self._numbers.owner, self._numbers.local]
+        owner, local = fetch_in_rounds(self._graph.world, self._graph.ranges.bounds, vertices, blocks)
+        return owner, local
+
 
 def build_own_partitions(
     graph: DistributedGraph,

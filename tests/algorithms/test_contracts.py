@@ -64,7 +64,10 @@ class TestBetweenness(AlgorithmContract):
         return {"centrality": reference.betweenness(graph, sources=sources) * scale}
 
 
+# In test_leiden.py and test_spanning_forest.py.
+ELSEWHERE = {"leiden", "spanning_forest"}
+
+
 def test_every_algorithm_has_a_contract():
-    assert {one.name for one in (TestBfs, TestSssp, TestWcc, TestPageRank, TestBetweenness)} == set(
-        names_with_kernels()
-    )
+    here = {one.name for one in (TestBfs, TestSssp, TestWcc, TestPageRank, TestBetweenness)}
+    assert here | ELSEWHERE == set(names_with_kernels())

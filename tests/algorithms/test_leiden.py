@@ -9,8 +9,17 @@ import pytest
 import evener as ev
 from evener.errors import ArgumentError, VerificationError
 from evener.spec.answer import Claim
+from evener.testing.algorithms import AlgorithmContract
 from evener.testing.graphs import SHAPES, build
 from evener.testing.ranks import run_ranks
+
+
+class TestLeiden(AlgorithmContract):
+    name = "leiden"
+    any_right = ("community",)
+
+    def expected(self, graph, arguments):
+        return {}
 
 
 def rings(count=6, size=5):

@@ -1,10 +1,9 @@
 """Modularity: how much of the weight is inside communities, compared with a random graph of equal strengths.
 
 The strength of a vertex is the sum of the weights of its edges, where a self-loop of an undirected graph
-counts twice. With the whole weight m, the weight L inside a community and its strength d, the modularity of
-an undirected graph is the sum of L / m - resolution (d / 2m)^2 over all communities. In a directed graph,
-the square is the product of the strengths of out-edges and of in-edges over m^2. It is computed as in
-NetworkX.
+counts twice. In an undirected graph of weight m, a community with the weight L inside and the strength d
+adds L / m - resolution (d / 2m)^2. In a directed graph, the square is the product of the strengths of
+out-edges and of in-edges over m^2. The modularity is the sum over all communities, as in NetworkX.
 
 Newman: Networks, an introduction (2010); Leicht, Newman: Community structure in directed networks (2008).
 """

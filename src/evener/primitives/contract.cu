@@ -156,45 +156,73 @@ template <typename Weight> struct Merger {
         __syncwarp();
     }
 
-    __device__ Row row_of(u32 c) const {
+    __device__ Row row(u32 c) const {
         return {row_targets.at + begins[c], row_weights.at + begins[c], begins[c + 1] - begins[c]};
     }
 
-    // Enter all edges of long rows. A thread adds up the inside of a new vertex first.
+    // Enter all edges of long rows. A thread adds up the inside of a new vertex, and a warp the weights of equal
+    // pairs of new vertices, because atomic additions to few places are slow.
     __device__ void enter_long() const {
+        __shared__ u64 low, high;
         u32 current = EMPTY;
         double inside = 0;
-        over_edges(offsets, 0, offsets.length - 1, 0, targets.length, [&](u64 u, u64 e) {
-            u32 c = read(vertex, u);
-            if (!is_long(c)) return;
-            u32 v = read(targets, e), d = read(vertex, v);
-            double weight = weight_of(u, v, e, c == d);
-            if (c != d) {
-                row_of(c).add(d, weight);
-                return;
+        u64 rows = offsets.length - 1, edges = targets.length;
+        for (u64 from = blockIdx.x * TILE; from < edges; from += gridDim.x * TILE) {
+            u64 to = least(from + TILE, edges);
+            __syncthreads();
+            if (threadIdx.x == 0) low = row_of(offsets, 0, rows, from);
+            if (threadIdx.x == WARP) high = row_of(offsets, 0, rows, to - 1) + 1;
+            __syncthreads();
+            for (u64 first = from; first < to; first += blockDim.x) {
+                u64 e = first + threadIdx.x, u = e < to ? row_of(offsets, low, high, e) : 0;
+                u32 c = e < to ? read(vertex, u) : 0, v = 0, d = 0;
+                bool counts = e < to && is_long(c);
+                double weight = 0;
+                if (counts) {
+                    v = read(targets, e);
+                    d = read(vertex, v);
+                    weight = weight_of(u, v, e, c == d);
+                }
+                if (counts && c == d) {
+                    if (c != current) {
+                        if (current != EMPTY) row(current).add(current, inside);
+                        current = c;
+                        inside = 0;
+                    }
+                    inside += weight;
+                    counts = false;
+                }
+                u32 equal = __match_any_sync(ALL, counts ? (u64)c << 32 | d : ~(u64)lane());
+                double sum = sum_of_lanes(counts ? equal : 0, weight);
+                if (counts && lane() == __ffs(equal) - 1) row(c).add(d, sum);
             }
-            if (c != current) {
-                if (current != EMPTY) row_of(current).add(current, inside);
-                current = c;
-                inside = 0;
-            }
-            inside += weight;
-        });
-        if (current != EMPTY) row_of(current).add(current, inside);
+        }
+        if (current != EMPTY) row(current).add(current, inside);
+    }
+    // The sum of the weights of the lanes in `equal`. All lanes call it together.
+    __device__ double sum_of_lanes(u32 equal, double weight) const {
+        if (weights.length == 0) return __popc(equal);
+        double sum = 0;
+        for (u32 times = across((u32)__popc(equal), Max()); times > 0; times--) {
+            double other = __shfl_sync(ALL, weight, equal != 0 ? __ffs(equal) - 1 : 0);
+            if (equal != 0) sum += other;
+            equal &= equal - 1;
+        }
+        return sum;
     }
 
     // Move the targets of a long row to its begin, with all threads of a block.
     __device__ void close(u32 c) const {
-        Row row = row_of(c);
+        Row own = row(c);
         u32 count = 0;
-        for (u64 first = 0; first < row.places; first += blockDim.x) {
+        for (u64 first = 0; first < own.places; first += blockDim.x) {
             u64 h = first + threadIdx.x;
-            u32 key = h < row.places ? look(row.keys[h]) : EMPTY;
-            double sum = key != EMPTY ? look(row.sums[h]) : 0;
+            u32 key = h < own.places ? look(own.keys[h]) : EMPTY;
+            double sum = key != EMPTY ? look(own.sums[h]) : 0;
             u32 total, before = exclusive_sum(key != EMPTY, total);
             if (key != EMPTY) {
-                row.keys[count + before] = key;
-                row.sums[count + before] = finished(sum, key == c);
+                own.keys[count + before] = key;
+                own.sums[count + before] = finished(sum, key == c);
             }
             count += total;
             __syncthreads();

@@ -1,8 +1,8 @@
 // Moves of vertices to their best labels: choose, apply, wake. The arrays are those of label_sums_cpu.py.
 //
 // A warp chooses for a row of up to 32 edges in its registers, and for a longer row in its part of the shared memory.
-// A block chooses for a long row in all of its shared memory. The longest rows have a table in global memory, if
-// their labels do not fit. Owned vertices come by descending length of their rows.
+// A block chooses for a long row with many labels in all of its shared memory. The longest rows have a table in
+// global memory, if their labels do not fit. Owned vertices come by descending length of their rows.
 
 #pragma once
 
@@ -12,6 +12,10 @@
 constexpr u32 PLACE_BYTES = sizeof(u32) + sizeof(double);
 // Edges of the longest row that a warp reads to wake neighbours.
 constexpr u32 LONG_ROW = 1024;
+// Edges of the longest row for which a warp tries to choose.
+constexpr u32 WARP_ROW = 1024;
+// The ratio of the lengths of rows whose tables in global memory have equal sizes.
+constexpr u32 RATIO = 4;
 
 // The finalizer of SplitMix64; as in evener/kernels/cpu/mixing.py.
 __device__ inline u64 mix(u64 word) {
@@ -78,6 +82,11 @@ template <typename Weight> struct Moves {
         return label[u];
     }
 
+    // The sum of the weights of a group of lanes.
+    template <typename Sum> __device__ Sum group_sum(u32 equal, Sum weight) const {
+        return weights.length == 0 ? (Sum)__popc(equal) : sum_of_lanes(equal, weight);
+    }
+
     // The scores of the labels of a vertex.
     struct Scores {
         const double *total, *far_total;
@@ -114,7 +123,7 @@ template <typename Weight> struct Moves {
         double own_sum = across(other == own ? (double)weight : 0.0, ::Sum());
         u32 equal = __match_any_sync(ALL, other);
         bool counts = other != EMPTY && other != own;
-        double sum = sum_of_lanes(counts ? equal : 0, weight);
+        double sum = (double)group_sum(counts ? equal : 0, weight);
         Scores scores = this->scores(v);
         double score = counts ? scores.of(other, sum) : -infinite();
         double best = across(score, Max());
@@ -143,12 +152,12 @@ template <typename Weight> struct Moves {
             if (other == own) own_sum += weight;
             u32 equal = __match_any_sync(ALL, other);
             bool counts = other != EMPTY && other != own;
-            Sum sum = sum_of_lanes(counts ? equal : 0, weight);
+            Sum sum = group_sum(counts ? equal : 0, weight);
             if (counts && lane() == __ffs(equal) - 1) fits = table.add(other, sum, used, most) && fits;
             if (used != nullptr && !__all_sync(ALL, fits)) break;
         }
         together();
-        if (BLOCK && used != nullptr && __syncthreads_or(!fits)) return EMPTY;
+        if (used != nullptr && (BLOCK ? __syncthreads_or(!fits) : __any_sync(ALL, !fits))) return EMPTY;
         own_sum = BLOCK ? across_block(own_sum, ::Sum()) : across(own_sum, ::Sum());
         Scores scores = this->scores(v);
         double best_score = own_score(scores, v, own_sum);
@@ -187,34 +196,39 @@ template <typename Weight> struct Moves {
     }
     __device__ bool may_move(u64 v) const { return !single_only || total[label[v]] == strength[v]; }
 
-    // Choose for rows that fit the table of a warp. Return the number of moves, in one lane of each warp.
+    // Choose for rows of which the labels fit the table of a warp; the other vertices stay active. Return the number of
+    // moves, in one lane of each warp.
     template <typename Sum>
     __device__ u64 choose_short(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes) const {
-        u32 warps = blockDim.x / WARP, places = fits(bytes / warps), most = longest(places);
+        __shared__ u32 used[WARP];
+        u32 warps = blockDim.x / WARP, places = fits(bytes / warps), warp = threadIdx.x / WARP;
         // A place has one word for its sum, and half a word for its label.
-        u64* own = memory + (u64)(threadIdx.x / WARP) * (places + places / 2);
+        u64* own = memory + (u64)warp * (places + places / 2);
         u64 halves = (owned + 31) / 32, count = 0;
         for (u64 h = warp_of_grid(); h < halves; h += warps_of_grid()) {
             u64 v = h * 32 + lane();
             bool mine = v < owned && (active.half(h) >> lane() & 1);
-            mine = mine && length(v) <= most && is_picked(v, salt, buckets, bucket);
-            u32 picked = __ballot_sync(ALL, mine), moves = 0;
-            if (lane() == 0 && picked != 0) atomicAnd(&active.half(h), ~picked);
-            for (u32 rest = picked; rest != 0; rest &= rest - 1) {
+            mine = mine && is_picked(v, salt, buckets, bucket) && length(v) <= WARP_ROW;
+            u32 done = __ballot_sync(ALL, mine), moves = 0;
+            for (u32 rest = done; rest != 0; rest &= rest - 1) {
                 u64 w = h * 32 + __ffs(rest) - 1;
                 if (!may_move(w)) continue;
                 Row row = this->row(w);
                 u32 best;
                 if (row.count <= WARP) best = best_of_short<Sum>(w, row);
                 else {
+                    bool sure = row.count <= longest(places);
                     LabelTable<Sum> table = table_at<Sum>(own, least(places, places_of(row.count)));
-                    best = best_by_table<false>(w, row, table, nullptr, 0);
+                    best = best_by_table<false>(w, row, table, sure ? nullptr : used + warp, places / 4 * 3);
                 }
-                if (best == label[w] || !may_take(best, salt, buckets, bucket)) continue;
-                moves |= rest & -rest;
+                u32 bit = rest & -rest;
+                if (best == EMPTY) done &= ~bit;
+                if (best == EMPTY || best == label[w] || !may_take(best, salt, buckets, bucket)) continue;
+                moves |= bit;
                 if (lane() == 0) chosen[w] = best;
             }
             if (lane() == 0) {
+                if (done != 0) atomicAnd(&active.half(h), ~done);
                 moved.half(h) = moves;
                 count += __popc(moves);
             }
@@ -224,38 +238,52 @@ template <typename Weight> struct Moves {
 
     // Choose for the other rows, after a barrier. Return the number of moves, in one thread of each block.
     template <typename Sum>
-    __device__ u64 choose_long(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes) const {
+    __device__ u64 choose_long(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes, Grid grid) const {
         __shared__ u32 used;
         u32 of_block = fits(bytes);
-        auto length = [&](u64 v) { return this->length(v); };
-        u64 middle = first_shorter(owned, longest(of_block), length);
-        u64 end = first_shorter(owned, longest(fits(bytes / (blockDim.x / WARP))), length);
-        u64 tables = middle == 0 ? 0 : least<u64>(gridDim.x, table_labels.length / places), count = 0;
-        auto choose = [&](u64 v, bool is_longest) {
-            bool mine = look(active, v) && is_picked(v, salt, buckets, bucket);
-            __syncthreads();
-            if (!mine) return;
-            if (threadIdx.x == 0) active.clear(v);
-            if (!may_move(v)) return;
-            Row row = this->row(v);
-            u32 places = is_longest ? of_block : least(of_block, places_of(row.count));
-            u32 best = best_by_table<true>(
-                v, row, table_at<Sum>(memory, places), is_longest ? &used : nullptr, of_block / 4 * 3
-            );
-            if (best == EMPTY) {
-                u64 first = blockIdx.x * this->places;
-                LabelTable<Sum> table{table_labels.at + first, (Sum*)(table_sums.at + first), places_of(row.count) - 1};
-                best = best_by_table<true>(v, row, table, nullptr, 0);
-            }
-            if (threadIdx.x == 0 && best != label[v] && may_take(best, salt, buckets, bucket)) {
-                chosen[v] = best;
-                moved.set(v);
-                count++;
+        auto shorter = [&](u64 limit) { return first_shorter(owned, limit, [&](u64 v) { return length(v); }); };
+        u64 count = 0;
+        // Choose for the vertices ``begin:end``, with a table in global memory for each of `blocks` blocks, if it
+        // is needed.
+        auto choose_all = [&](u64 begin, u64 end, u64 blocks, u64 table_places) {
+            if (blockIdx.x >= blocks) return;
+            for (u64 first = begin + blockIdx.x; first < end; first += WARP * blocks) {
+                u64 v = first + lane() * blocks;
+                bool mine = v < end && look(active, v) && is_picked(v, salt, buckets, bucket);
+                u32 picked = __ballot_sync(ALL, mine);
+                __syncthreads();
+                for (; picked != 0; picked &= picked - 1) {
+                    u64 w = first + (__ffs(picked) - 1) * blocks;
+                    if (threadIdx.x == 0) active.clear(w);
+                    if (!may_move(w)) continue;
+                    Row row = this->row(w);
+                    u32 places = table_places != 0 ? of_block : least(of_block, places_of(row.count));
+                    u32* counter = table_places != 0 ? &used : nullptr;
+                    u32 best = best_by_table<true>(w, row, table_at<Sum>(memory, places), counter, of_block / 4 * 3);
+                    if (best == EMPTY) {
+                        u64 at = blockIdx.x * table_places;
+                        LabelTable<Sum> table{
+                            table_labels.at + at, (Sum*)(table_sums.at + at), places_of(row.count) - 1
+                        };
+                        best = best_by_table<true>(w, row, table, nullptr, 0);
+                    }
+                    if (threadIdx.x == 0 && best != label[w] && may_take(best, salt, buckets, bucket)) {
+                        chosen[w] = best;
+                        moved.set(w);
+                        count++;
+                    }
+                }
             }
         };
-        if (blockIdx.x < tables)
-            for (u64 v = blockIdx.x; v < middle; v += tables) choose(v, true);
-        for (u64 v = middle + blockIdx.x; v < end; v += gridDim.x) choose(v, false);
+        u64 begin = 0, middle = shorter(longest(of_block));
+        // Rows of similar lengths at a time, because their tables share the memory.
+        for (u64 size = places; begin < middle; size /= RATIO) {
+            u64 limit = most<u64>(longest(of_block), size / (2 * RATIO) - 1), end = shorter(limit);
+            choose_all(begin, end, least<u64>(gridDim.x, table_labels.length / size), size);
+            begin = end;
+            grid.sync();
+        }
+        choose_all(middle, shorter(longest(fits(bytes / (blockDim.x / WARP)))), gridDim.x, 0);
         return count;
     }
 
@@ -295,7 +323,10 @@ template <typename Weight> struct Moves {
                 if (length(v) <= LONG_ROW) wake_row(v, lane(), WARP);
             }
         u64 end = first_shorter(owned, LONG_ROW, [&](u64 v) { return length(v); });
-        for (u64 v = blockIdx.x; v < end; v += gridDim.x)
-            if (moved.test(v)) wake_row(v, threadIdx.x, blockDim.x);
+        for (u64 first = blockIdx.x; first < end; first += WARP * gridDim.x) {
+            u64 v = first + lane() * gridDim.x;
+            for (u32 rest = __ballot_sync(ALL, v < end && moved.test(v)); rest != 0; rest &= rest - 1)
+                wake_row(first + (__ffs(rest) - 1) * gridDim.x, threadIdx.x, blockDim.x);
+        }
     }
 };

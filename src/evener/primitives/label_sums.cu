@@ -16,8 +16,8 @@ __global__ void PARALLEL(1024) choose_labels(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u64> far_offsets,
     Tiered<u32> far_targets, Tiered<Weight> far_weights, u32 both, Array<const u32> vertices, u64 owned,
     Array<u32> label, Array<const u32> within, Array<const double> strength, Array<const double> far_strength,
-    Array<double> total, Array<double> far_total, double rate, u32 single_only, u64 salt, u64 buckets, u64 bucket,
-    Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels, Array<double> table_sums, u64 places,
+    Array<double> total, Array<double> far_total, u32 integral, double rate, u32 single_only, u64 salt, u64 buckets,
+    u64 bucket, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels, Array<double> table_sums, u64 places,
     Results<u64> results, Grid grid, Shared shared
 ) {
     Moves<Weight> moves{
@@ -27,14 +27,14 @@ __global__ void PARALLEL(1024) choose_labels(
     };
     u64* memory = shared_memory<u64>();
     u64 count;
-    if (weights.length == 0) {
+    if (integral) {
         count = moves.template choose_short<u32>(salt, buckets, bucket, memory, shared.bytes);
         grid.sync();
-        count += moves.template choose_long<u32>(salt, buckets, bucket, memory, shared.bytes);
+        count += moves.template choose_long<u32>(salt, buckets, bucket, memory, shared.bytes, grid);
     } else {
         count = moves.template choose_short<double>(salt, buckets, bucket, memory, shared.bytes);
         grid.sync();
-        count += moves.template choose_long<double>(salt, buckets, bucket, memory, shared.bytes);
+        count += moves.template choose_long<double>(salt, buckets, bucket, memory, shared.bytes, grid);
     }
     results.sum(count);
 }
@@ -83,8 +83,8 @@ __global__ void PARALLEL(1024) move_in_rounds(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u64> far_offsets,
     Tiered<u32> far_targets, Tiered<Weight> far_weights, u32 both, Array<const u32> vertices, u64 owned,
     Array<u32> label, Array<const u32> within, Array<const double> strength, Array<const double> far_strength,
-    Array<double> total, Array<double> far_total, double rate, u32 single_only, u64 salt, u64 buckets, u64 enough,
-    u64 rounds, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels, Array<double> table_sums,
+    Array<double> total, Array<double> far_total, u32 integral, double rate, u32 single_only, u64 salt, u64 buckets,
+    u64 enough, u64 rounds, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels, Array<double> table_sums,
     u64 places, Results<u64, u64, u64> results, Grid grid, Shared shared
 ) {
     Moves<Weight> moves{
@@ -98,14 +98,14 @@ __global__ void PARALLEL(1024) move_in_rounds(
     while (round < rounds) {
         u64 count = 0;
         for (u64 bucket = 0; bucket < buckets; bucket++) {
-            if (weights.length == 0) {
+            if (integral) {
                 count += moves.template choose_short<u32>(salt + round, buckets, bucket, memory, shared.bytes);
                 grid.sync();
-                count += moves.template choose_long<u32>(salt + round, buckets, bucket, memory, shared.bytes);
+                count += moves.template choose_long<u32>(salt + round, buckets, bucket, memory, shared.bytes, grid);
             } else {
                 count += moves.template choose_short<double>(salt + round, buckets, bucket, memory, shared.bytes);
                 grid.sync();
-                count += moves.template choose_long<double>(salt + round, buckets, bucket, memory, shared.bytes);
+                count += moves.template choose_long<double>(salt + round, buckets, bucket, memory, shared.bytes, grid);
             }
             grid.sync();
             moves.apply(total.length != 0);

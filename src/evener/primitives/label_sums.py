@@ -36,6 +36,8 @@ sums = KernelFile(__package__, "label_totals")
 
 # The unit of `total_spread`.
 _WHOLE = 2.0**62
+# Bound of sums that GPUs add as integers.
+_MOST_COUNTS = 2.0**32
 # Edges of the shortest row that may need a table in the memory of a GPU, tables, and bytes of all tables.
 _FEWEST, _MOST_TABLES, _TABLE_BYTES = 1 << 10, 256, 1 << 29
 
@@ -56,6 +58,9 @@ class LabelSums:
         The factor of the penalty of a label. If 0, totals are not kept, scores are sums of weights, and all
         vertices may move.
 
+    integral : bool, default False
+        Whether all weights are integers, which GPUs add faster. They are if edges have no weights.
+
     Attributes
     ----------
     label : PartitionedArray
@@ -69,7 +74,7 @@ class LabelSums:
         The sum of all strengths.
     """
 
-    def __init__(self, engine: Engine, *, weighted: bool, resolution: float) -> None:
+    def __init__(self, engine: Engine, *, weighted: bool, resolution: float, integral: bool = False) -> None:
         graph = engine.partitioned.graph
         self._engine, self._resolution, self._both = engine, resolution, graph.directed
         near = edge_weights(engine, engine.out_weights, used=weighted)
@@ -80,6 +85,7 @@ class LabelSums:
         twice = not self._both
         out_strength = engine.owned_array("float64")
         self.whole = float(engine.compute(sums.sum_weights, *self._out, twice, out_strength))
+        self._integral = self.whole < _MOST_COUNTS and (integral or not weighted)
         in_strength = out_strength
         if self._both:
             in_strength = engine.owned_array("float64")
@@ -143,7 +149,7 @@ class LabelSums:
         rate = self._resolution / self.whole if self.whole else 0.0
         given = (
             *self._out, *self._in, both, engine.vertices, engine.owned, self.label, self._within(within),
-            *self.strength, *self.total, rate, single_only,
+            *self.strength, *self.total, self._integral, rate, single_only,
         )  # fmt: skip
         state = self.active, self._moved, self._chosen, *self._tables
         if engine.single:

@@ -230,7 +230,9 @@ def _choose_by_worker(
 @parallel
 def choose_labels(
     offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, active, moved, chosen,
+    strength, far_strength, total, far_total,
+    integral,  # noqa: ARG001 - of GPUs
+    rate, single_only, salt, buckets, bucket, active, moved, chosen,
     table_labels, table_sums, places,  # noqa: ARG001 - of GPUs
 ):  # fmt: skip
     """Choose the best label of each active vertex of a bucket, and make these vertices inactive.
@@ -240,7 +242,8 @@ def choose_labels(
     better than that of its own label; it takes the smallest of the best labels. If `single_only`, only
     vertices that are alone with their label move, and to no label that is a vertex of their bucket. So if
     labels were the numbers of vertices at first, vertices never leave a label that another takes. GPUs count
-    the labels of the longest rows in `table_labels` and `table_sums`, in tables of `places` places.
+    the labels of the longest rows in `table_labels` and `table_sums`, in tables of `places` places. They add
+    integers below 2^32 if `integral`.
 
     Returns
     -------
@@ -344,8 +347,8 @@ def wake_neighbours(offsets, targets, far_offsets, far_targets, both, owned, mov
 @serial
 def move_in_rounds(
     offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total, rate, single_only, salt, buckets, enough, rounds, active, moved,
-    chosen, table_labels, table_sums, places,
+    strength, far_strength, total, far_total, integral, rate, single_only, salt, buckets, enough, rounds,
+    active, moved, chosen, table_labels, table_sums, places,
 ):  # fmt: skip
     """Choose, move and wake in rounds, until at most `enough` vertices move in a round.
 
@@ -360,7 +363,7 @@ def move_in_rounds(
         for bucket in range(np.uint64(buckets)):
             count = choose_labels(
                 offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned,
-                label, within, strength, far_strength, total, far_total, rate, single_only,
+                label, within, strength, far_strength, total, far_total, integral, rate, single_only,
                 np.uint64(salt) + done, buckets, bucket, active, moved, chosen, table_labels, table_sums,
                 places,
             )  # fmt: skip

@@ -39,16 +39,15 @@ template <typename Sum> struct LabelTable {
 
 // Return the sum of the weights of the lanes in `equal`, one of groups of lanes; 0 if there is none. All lanes of a
 // warp call it together.
-__device__ inline double sum_of_lanes(u32 equal, double weight) {
-    double sum = 0;
+template <typename Weight> __device__ inline Weight sum_of_lanes(u32 equal, Weight weight) {
+    Weight sum = 0;
     for (u32 times = across((u32)__popc(equal), Max()); times > 0; times--) {
-        double other = __shfl_sync(ALL, weight, equal != 0 ? __ffs(equal) - 1 : 0);
+        Weight other = __shfl_sync(ALL, weight, equal != 0 ? __ffs(equal) - 1 : 0);
         if (equal != 0) sum += other;
         equal &= equal - 1;
     }
     return sum;
 }
-__device__ inline u32 sum_of_lanes(u32 equal, u32) { return __popc(equal); }
 
 // Combine the values of all threads of the block; all of them receive the result.
 template <typename T, typename Combine> __device__ inline T across_block(T value, Combine combine) {

@@ -17,7 +17,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add, fetch_min
 from evener.kernels.cpu.bits import population, range_mask, trailing_zeros, words_of
 from evener.kernels.cpu.chunks import chunk_count
-from evener.kernels.cpu.jit import inline_step, parallel
+from evener.kernels.cpu.jit import inline_step, inlined, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
@@ -148,11 +148,19 @@ def add_totals(label, strength, total):
         _add_chunk(label, strength, total, first, min(first + _CHUNK, size))
 
 
+def _product(total, far_total, share):
+    return np.rint((total * share) * (far_total * share) * _WHOLE)
+
+
+# LLVM must not reorder these operations, because GPUs have equal results.
+_square = inlined(_product)
+
+
 @inline_step
 def _spread_chunk(total, far_total, share, first, last):
     spread = _ZERO
     for i in range(first, last):
-        spread += np.uint64(np.rint((total[i] * share) * (far_total[i] * share) * _WHOLE))
+        spread += np.uint64(_square(total[i], far_total[i], share))
     return spread
 
 

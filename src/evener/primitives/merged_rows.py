@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numba
 import numpy as np
@@ -16,13 +16,16 @@ from evener.kernels.kernel import KernelFile
 from evener.partition.degrees import by_descending_degree, places_in
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import RowRanges
-from evener.partition.partition import Edges, Numbering, Partition, up_to_last, work_blocks
+from evener.partition.partition import EDGES_PER_BLOCK, Edges, Partition, up_to_last, work_blocks
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.upload import edges_on_host
 from evener.primitives.edge_weights import unit_weights, unsigned_weights
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evener.elements import Element
+    from evener.partition.partition import Numbering
 
 __all__ = ["MergedRows", "Merger", "graph_on_element"]
 
@@ -122,15 +125,34 @@ def graph_on_element(
     bounds = np.full(2, size, np.int64)
     partition = Partition(0, _constant(order), bounds, _constant(out_degree), connected, out, in_)
     element.prepare_workspace(max(own.count for own in stored.values()))
-    numbering = Numbering(
-        np.zeros(size, np.uint8), element.download(local), element.download(order),
-        np.array([0, size], np.uint64),
-    )  # fmt: skip
     new = PartitionedGraph(
-        _graph_in_element(old, partition, size), [element], [partition], [], numbering, policy=old.policy,
+        _graph_in_element(old, partition, size), [element], [partition], [],
+        cast("Numbering", _NumbersOnElement(element, order, local)), policy=old.policy,
         directions=old.directions, world=old.world,
     )  # fmt: skip
     return new, local
+
+
+class _NumbersOnElement:
+    """The numbers of the vertices of an only partition, in the memory of its element: see `Numbering`."""
+
+    def __init__(self, element: Element, order: Any, local: Any) -> None:
+        self._element, self._order, self._local = element, order, local
+        self._owned: NDArray[np.uint32] | None = None
+
+    def owned_by(self, p: int) -> NDArray[np.uint32]:  # noqa: ARG002 - the only partition
+        """Return the vertices by local number."""
+        if self._owned is None:
+            self._owned = self._element.download(self._order)
+        return self._owned
+
+    def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:  # noqa: ARG002 - as above
+        """Return no numbers, because there are no mirrors."""
+        return np.empty(0, np.uint32)
+
+    def place_of(self, vertex: int) -> tuple[int, int]:
+        """Return the only partition and the local number of a vertex."""
+        return 0, int(self._element.download(self._local[vertex : vertex + 1])[0])
 
 
 def _by_degree(element: Element, degree: Any) -> tuple[Any, Any]:
@@ -149,11 +171,20 @@ def _by_degree(element: Element, degree: Any) -> tuple[Any, Any]:
 def _edges(element: Element, own: MergedRows, order: Any, local: Any) -> Edges:
     """Return merged rows as the edges of a partition in one direction."""
     offsets, targets, weights = own.in_order(element, order, local)
-    on_host = element.download(offsets)
-    return Edges(
-        _constant(offsets), _as_edges(targets), _as_edges(weights),
-        _constant(element.upload(work_blocks(on_host))), int(np.searchsorted(on_host, on_host[-1])), 0,
-    )  # fmt: skip
+    blocks, rows = _blocks(element, offsets, len(targets))
+    return Edges(_constant(offsets), _as_edges(targets), _as_edges(weights), _constant(blocks), rows, 0)
+
+
+def _blocks(element: Element, offsets: Any, edges: int) -> tuple[Any, int]:
+    """Return the bounds of blocks of rows, and the number of rows up to the last one with an edge."""
+    if not isinstance(element, CudaElement):
+        return work_blocks(offsets), int(np.searchsorted(offsets, offsets[-1]))
+    size = len(offsets) - 1
+    blocks = element.allocate(-(-(edges + size) // EDGES_PER_BLOCK), "uint32")
+    ends = element.allocate(len(blocks), "uint64")
+    rows = element.run(element.kernel("partition.block_rows"), offsets, EDGES_PER_BLOCK, blocks, ends)
+    found = np.unique(np.append(element.download(blocks), np.uint32(size)))
+    return element.upload(found), int(element.result(rows))
 
 
 def _constant(array: Any) -> Any:

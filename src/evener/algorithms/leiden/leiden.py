@@ -3,8 +3,8 @@
 Idea: vertices move to the community that raises modularity most, until few move. Then each community is
 refined: its vertices start alone, and a vertex that is alone joins a neighbour of its community. Such parts
 are connected, and become the vertices of a smaller graph. They begin in the communities found before, and the
-method starts again. It ends when each community is one vertex. The first communities are those of a fast
-search without refinement, as in the Louvain method.
+method starts again. Once few vertices move, whole communities become vertices. The first communities are
+those of a fast search without refinement, as in the Louvain method.
 
 A vertex joins no part whose number is a vertex that may move at the same time: see `choose_labels`. So parts
 stay connected without locks, and the answer does not depend on the split. If a community is not connected at
@@ -49,6 +49,9 @@ kernels = KernelFile(__package__)
 _BUCKETS = 8
 # Shares of the vertices of a level that must move for another round, in the first and in the second search.
 _ENOUGH_FIRST, _ENOUGH = 1e-2, 1e-3
+# Shares of the vertices of the graph: moves of a level after which whole communities become vertices, and
+# vertices that join others in the last level.
+_FEWEST_MOVED, _FEWEST_JOINED = 1e-3, 1e-4
 # Levels, and refinements of a level that changes nothing.
 _LEVELS, _TRIES = 64, 4
 
@@ -140,25 +143,30 @@ class _Search:
         refine communities, as in the Louvain method, they may be not connected.
         """
         chain: list[Contraction] = []
-        level = self._first
+        level, refining = self._first, refines
+        size = self._engine.partitioned.graph.n
         while True:
             n = level.partitioned.graph.n
             self._engine.superstep("move", active=self._engine.owned, edges=level.partitioned.graph.m)
             sums = self._sums(level)
             sums.begin(label)
             self.levels += 1
-            move_until_settled(
+            rounds = move_until_settled(
                 sums, seed=self._seed, level=self.levels, buckets=_BUCKETS, enough=int(enough * n)
             )
             smallest = sums.smallest()
             contraction = None
-            if count_labels(level, smallest) < n and len(chain) < _LEVELS:
-                contraction = self._refined(level, smallest) if refines else self._contracted(level, smallest)
+            if n - count_labels(level, smallest) > _FEWEST_JOINED * size and len(chain) < _LEVELS:
+                if refining and rounds.moves > _FEWEST_MOVED * size:
+                    contraction = self._refined(level, smallest)
+                else:
+                    whole = _connected(level, smallest) if refining else smallest
+                    contraction, refining = self._contracted(level, whole), False
             if contraction is None:
                 break
             chain.append(contraction)
             level, label = Engine(contraction.partitioned, SPEC.name), None
-            if refines:
+            if refining:
                 label, _ = number_labels(level, contraction.collapse(smallest), n)
         found = _connected(level, smallest) if refines else smallest
         for contraction in reversed(chain):

@@ -83,7 +83,7 @@ def spanning_forest(
         may be.
     weights : bool, optional
         Whether edges have weights. Default: if the graph has weights. Otherwise each edge weighs 1. Weights
-        are compared as float64. Of equal weights, the edge with the smaller ends comes first.
+        are compared as float64. Edges of equal weight are ordered by their ends.
 
     Returns
     -------

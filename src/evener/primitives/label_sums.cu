@@ -86,8 +86,8 @@ __global__ void PARALLEL(1024) move_in_rounds(
     Tiered<u32> far_targets, Tiered<Weight> far_weights, u32 both, Array<const u32> vertices, u64 owned,
     Array<u32> label, Array<const u32> within, Array<const double> strength, Array<const double> far_strength,
     Array<double> total, Array<double> far_total, u32 integral, double rate, u32 single_only, u64 salt,
-    u64 buckets, u64 enough, u64 rounds, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels, Array<double> table_sums,
-    u64 places, Results<u64, u64, u64> results, Grid grid, Shared shared
+    u64 buckets, u64 enough, u64 rounds, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels,
+    Array<double> table_sums, u64 places, Results<u64, u64, u64> results, Grid grid, Shared shared
 ) {
     Moves<Weight> moves{
         offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label.at, within,

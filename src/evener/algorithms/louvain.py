@@ -182,8 +182,6 @@ class _Levels:
         # The engine of the graph of this level, and the contractions that led to it.
         self._coarse = engine_on(engine, exact_weights(engine.partitioned, used=weighted))
         self._contractions: list[Contraction] = []
-        dtype = engine.partitioned.graph.weight_dtype
-        self._integral = not weighted or dtype is None or dtype.kind in "iu"
         self.count, self.modularity = 0, 0.0
 
     def run(self, checkpoints: Checkpoints) -> PartitionedArray:
@@ -213,9 +211,7 @@ class _Levels:
         graph, given = self._coarse.partitioned.graph, self._given
         self._engine.superstep("move", active=self._engine.owned, edges=graph.m)
         weighted = self._weighted or bool(self._contractions)
-        sums = LabelSums(
-            self._coarse, weighted=weighted, resolution=given["resolution"], integral=self._integral
-        )  # fmt: skip
+        sums = LabelSums(self._coarse, weighted=weighted, resolution=given["resolution"])
         sums.begin()
         if not self.count:
             self.modularity = sums.modularity()

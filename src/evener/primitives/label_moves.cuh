@@ -1,8 +1,8 @@
 // Moves of vertices to their best labels: choose, apply, wake. The arrays are those of label_sums_cpu.py.
 //
 // A warp chooses for a row of up to 32 edges in its registers, and for a longer row in its part of the shared memory.
-// A block chooses for a long row with many labels in all of its shared memory. The longest rows have a table in
-// global memory, if their labels do not fit. Owned vertices come by descending length of their rows.
+// A block chooses for a long row in all of its shared memory. The longest rows have a table in global memory, if
+// their labels do not fit. Owned vertices come by descending length of their rows.
 
 #pragma once
 
@@ -12,8 +12,6 @@
 constexpr u32 PLACE_BYTES = sizeof(u32) + sizeof(double);
 // Edges of the longest row that a warp reads to wake neighbours.
 constexpr u32 LONG_ROW = 1024;
-// Edges of the longest row for which a warp tries to choose.
-constexpr u32 WARP_ROW = 1024;
 // The ratio of the lengths of rows whose tables in global memory have equal sizes.
 constexpr u32 RATIO = 4;
 
@@ -55,6 +53,19 @@ template <typename Weight> struct Moves {
     Array<u32> table_labels;
     Array<double> table_sums;
     u64 places;
+
+    // The first vertices with rows for the table of a block and of a warp, and that a warp reads to wake neighbours.
+    struct Bounds {
+        u64 of_block, of_warp, to_wake;
+    } bounds;
+
+    __device__ u64 shorter(u64 limit) const {
+        return first_shorter(owned, limit, [&](u64 v) { return length(v); });
+    }
+    __device__ void find_bounds(u32 bytes) {
+        u32 of_warp = longest(fits(bytes / (blockDim.x / WARP)));
+        bounds = {shorter(longest(fits(bytes))), shorter(of_warp), shorter(LONG_ROW)};
+    }
 
     struct Row {
         u64 near, far;
@@ -146,9 +157,12 @@ template <typename Weight> struct Moves {
         together();
         double own_sum = 0;
         bool fits = true;
+        Sum next_weight;
+        u32 next = hear(v, row, who, next_weight);
         for (u32 at = who - lane(); at < row.count; at += width) {
-            Sum weight;
-            u32 other = hear(v, row, at + lane(), weight);
+            u32 other = next;
+            Sum weight = next_weight;
+            next = hear(v, row, at + width + lane(), next_weight);  // read while this edge is added
             if (other == own) own_sum += weight;
             u32 equal = __match_any_sync(ALL, other);
             bool counts = other != EMPTY && other != own;
@@ -157,7 +171,7 @@ template <typename Weight> struct Moves {
             if (used != nullptr && !__all_sync(ALL, fits)) break;
         }
         together();
-        if (used != nullptr && (BLOCK ? __syncthreads_or(!fits) : __any_sync(ALL, !fits))) return EMPTY;
+        if (BLOCK && used != nullptr && __syncthreads_or(!fits)) return EMPTY;
         own_sum = BLOCK ? across_block(own_sum, ::Sum()) : across(own_sum, ::Sum());
         Scores scores = this->scores(v);
         double best_score = own_score(scores, v, own_sum);
@@ -196,39 +210,34 @@ template <typename Weight> struct Moves {
     }
     __device__ bool may_move(u64 v) const { return !single_only || total[label[v]] == strength[v]; }
 
-    // Choose for rows of which the labels fit the table of a warp; the other vertices stay active. Return the number of
-    // moves, in one lane of each warp.
+    // Choose for rows that fit the table of a warp. Return the number of moves, in one lane of each warp.
     template <typename Sum>
     __device__ u64 choose_short(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes) const {
-        __shared__ u32 used[WARP];
-        u32 warps = blockDim.x / WARP, places = fits(bytes / warps), warp = threadIdx.x / WARP;
+        u32 places = fits(bytes / (blockDim.x / WARP)), most = longest(places);
         // A place has one word for its sum, and half a word for its label.
-        u64* own = memory + (u64)warp * (places + places / 2);
+        u64* own = memory + (u64)(threadIdx.x / WARP) * (places + places / 2);
         u64 halves = (owned + 31) / 32, count = 0;
         for (u64 h = warp_of_grid(); h < halves; h += warps_of_grid()) {
             u64 v = h * 32 + lane();
             bool mine = v < owned && (active.half(h) >> lane() & 1);
-            mine = mine && is_picked(v, salt, buckets, bucket) && length(v) <= WARP_ROW;
-            u32 done = __ballot_sync(ALL, mine), moves = 0;
-            for (u32 rest = done; rest != 0; rest &= rest - 1) {
+            mine = mine && is_picked(v, salt, buckets, bucket) && length(v) <= most;
+            u32 picked = __ballot_sync(ALL, mine), moves = 0;
+            for (u32 rest = picked; rest != 0; rest &= rest - 1) {
                 u64 w = h * 32 + __ffs(rest) - 1;
                 if (!may_move(w)) continue;
                 Row row = this->row(w);
                 u32 best;
                 if (row.count <= WARP) best = best_of_short<Sum>(w, row);
                 else {
-                    bool sure = row.count <= longest(places);
                     LabelTable<Sum> table = table_at<Sum>(own, least(places, places_of(row.count)));
-                    best = best_by_table<false>(w, row, table, sure ? nullptr : used + warp, places / 4 * 3);
+                    best = best_by_table<false>(w, row, table, nullptr, 0);
                 }
-                u32 bit = rest & -rest;
-                if (best == EMPTY) done &= ~bit;
-                if (best == EMPTY || best == label[w] || !may_take(best, salt, buckets, bucket)) continue;
-                moves |= bit;
+                if (best == label[w] || !may_take(best, salt, buckets, bucket)) continue;
+                moves |= rest & -rest;
                 if (lane() == 0) chosen[w] = best;
             }
             if (lane() == 0) {
-                if (done != 0) atomicAnd(&active.half(h), ~done);
+                if (picked != 0) atomicAnd(&active.half(h), ~picked);
                 moved.half(h) = moves;
                 count += __popc(moves);
             }
@@ -241,7 +250,6 @@ template <typename Weight> struct Moves {
     __device__ u64 choose_long(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes, Grid grid) const {
         __shared__ u32 used;
         u32 of_block = fits(bytes);
-        auto shorter = [&](u64 limit) { return first_shorter(owned, limit, [&](u64 v) { return length(v); }); };
         u64 count = 0;
         // Choose for the vertices ``begin:end``, with a table in global memory for each of `blocks` blocks, if it
         // is needed.
@@ -275,15 +283,15 @@ template <typename Weight> struct Moves {
                 }
             }
         };
-        u64 begin = 0, middle = shorter(longest(of_block));
+        u64 begin = 0, middle = bounds.of_block;
         // Rows of similar lengths at a time, because their tables share the memory.
         for (u64 size = places; begin < middle; size /= RATIO) {
-            u64 limit = most<u64>(longest(of_block), size / (2 * RATIO) - 1), end = shorter(limit);
+            u64 end = shorter(most<u64>(longest(of_block), size / (2 * RATIO) - 1));
             choose_all(begin, end, least<u64>(gridDim.x, table_labels.length / size), size);
             begin = end;
             grid.sync();
         }
-        choose_all(middle, shorter(longest(fits(bytes / (blockDim.x / WARP)))), gridDim.x, 0);
+        choose_all(middle, bounds.of_warp, gridDim.x, 0);
         return count;
     }
 
@@ -322,7 +330,7 @@ template <typename Weight> struct Moves {
                 u64 v = h * 32 + __ffs(rest) - 1;
                 if (length(v) <= LONG_ROW) wake_row(v, lane(), WARP);
             }
-        u64 end = first_shorter(owned, LONG_ROW, [&](u64 v) { return length(v); });
+        u64 end = bounds.to_wake;
         for (u64 first = blockIdx.x; first < end; first += WARP * gridDim.x) {
             u64 v = first + lane() * gridDim.x;
             for (u32 rest = __ballot_sync(ALL, v < end && moved.test(v)); rest != 0; rest &= rest - 1)

@@ -16,15 +16,16 @@ __global__ void PARALLEL(1024) choose_labels(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u64> far_offsets,
     Tiered<u32> far_targets, Tiered<Weight> far_weights, u32 both, Array<const u32> vertices, u64 owned,
     Array<u32> label, Array<const u32> within, Array<const double> strength, Array<const double> far_strength,
-    Array<double> total, Array<double> far_total, u32 integral, double rate, u32 single_only, u64 salt, u64 buckets,
-    u64 bucket, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels, Array<double> table_sums, u64 places,
-    Results<u64> results, Grid grid, Shared shared
+    Array<double> total, Array<double> far_total, u32 integral, double rate, u32 single_only, u64 salt,
+    u64 buckets, u64 bucket, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels,
+    Array<double> table_sums, u64 places, Results<u64> results, Grid grid, Shared shared
 ) {
     Moves<Weight> moves{
         offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label.at, within,
         strength, far_strength, total.at, far_total.at, total.length != 0, rate, single_only, active, moved, chosen,
         table_labels, table_sums, places
     };
+    moves.find_bounds(shared.bytes);
     u64* memory = shared_memory<u64>();
     u64 count;
     if (integral) {
@@ -72,6 +73,7 @@ __global__ void PARALLEL(512) wake_neighbours(
     moves.label = label.at;
     moves.active = active;
     moves.moved = moved;
+    moves.bounds.to_wake = moves.shorter(LONG_ROW);
     moves.wake();
 }
 
@@ -83,15 +85,16 @@ __global__ void PARALLEL(1024) move_in_rounds(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, Array<const u64> far_offsets,
     Tiered<u32> far_targets, Tiered<Weight> far_weights, u32 both, Array<const u32> vertices, u64 owned,
     Array<u32> label, Array<const u32> within, Array<const double> strength, Array<const double> far_strength,
-    Array<double> total, Array<double> far_total, u32 integral, double rate, u32 single_only, u64 salt, u64 buckets,
-    u64 enough, u64 rounds, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels, Array<double> table_sums,
-    u64 places, Results<u64, u64, u64> results, Grid grid, Shared shared
+    Array<double> total, Array<double> far_total, u32 integral, double rate, u32 single_only, u64 salt,
+    u64 buckets, u64 enough, u64 rounds, Bits active, Bits moved, Array<u32> chosen, Array<u32> table_labels,
+    Array<double> table_sums, u64 places, Results<u64, u64, u64> results, Grid grid, Shared shared
 ) {
     Moves<Weight> moves{
         offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label.at, within,
         strength, far_strength, total.at, far_total.at, total.length != 0, rate, single_only, active, moved, chosen,
         table_labels, table_sums, places
     };
+    moves.find_bounds(shared.bytes);
     u64* memory = shared_memory<u64>();
     GridSum sums(grid);
     u64 round = 0, all = 0, last = 0;

@@ -58,9 +58,6 @@ class LabelSums:
         The factor of the penalty of a label. If 0, totals are not kept, scores are sums of weights, and all
         vertices may move.
 
-    integral : bool, default False
-        Whether all weights are integers, which GPUs add faster. They are if edges have no weights.
-
     Attributes
     ----------
     label : PartitionedArray
@@ -74,7 +71,7 @@ class LabelSums:
         The sum of all strengths.
     """
 
-    def __init__(self, engine: Engine, *, weighted: bool, resolution: float, integral: bool = False) -> None:
+    def __init__(self, engine: Engine, *, weighted: bool, resolution: float) -> None:
         graph = engine.partitioned.graph
         self._engine, self._resolution, self._both = engine, resolution, graph.directed
         near = edge_weights(engine, engine.out_weights, used=weighted)
@@ -84,8 +81,9 @@ class LabelSums:
         self.label = engine.array("uint32")
         twice = not self._both
         out_strength = engine.owned_array("float64")
-        self.whole = float(engine.compute(sums.sum_weights, *self._out, twice, out_strength))
-        self._integral = self.whole < _MOST_COUNTS and (integral or not weighted)
+        found = engine.compute(sums.sum_weights, *self._out, twice, out_strength)
+        self.whole, fractions = float(found[0]), int(found[1])
+        self._integral = self.whole < _MOST_COUNTS and not fractions
         in_strength = out_strength
         if self._both:
             in_strength = engine.owned_array("float64")

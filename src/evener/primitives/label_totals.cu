@@ -25,13 +25,16 @@ __global__ void PARALLEL(256) begin_labels(Array<const u32> vertices, Array<u32>
     for (u64 v = thread_of_grid(); v < label.length; v += threads_of_grid()) label[v] = vertices[v];
 }
 
-// Write the sum of the weights of each row, and return the whole sum. If `twice`, loops count twice.
+// Write the sum of the weights of each row. If `twice`, loops count twice.
+//
+// Returns the whole sum, and the number of weights that are no integers.
 template <typename Weight>
 __global__ void PARALLEL(256) sum_weights(
     Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights, u32 twice, Array<double> strength,
-    Results<double> results
+    Results<double, u64> results
 ) {
     double whole = 0;
+    u64 fractions = 0;
     for (u64 v = thread_of_grid(); v + 1 < offsets.length && weights.length == 0 && !twice; v += threads_of_grid()) {
         strength[v] = (double)(offsets[v + 1] - offsets[v]);
         whole += strength[v];
@@ -41,6 +44,7 @@ __global__ void PARALLEL(256) sum_weights(
             double own = 0;
             for (u64 e = offsets[v] + who; e < offsets[v + 1]; e += width) {
                 double weight = weight_of(weights, e);
+                fractions += weight != floor(weight);
                 own += twice && read(targets, e) == v ? weight + weight : weight;
             }
             own = width == WARP ? across(own, Sum()) : over_block(own, Sum());
@@ -49,7 +53,7 @@ __global__ void PARALLEL(256) sum_weights(
                 whole += own;
             }
         });
-    results.sum(whole);
+    results.sum(whole, fractions);
 }
 
 // Return the weight of the edges between vertices with equal labels; if `twice`, a loop counts twice.

@@ -62,29 +62,41 @@ def begin_labels(vertices, label):
 @inline_step
 def _sum_chunk(offsets, targets, weights, twice, strength, first, last):
     whole = 0.0
+    fractions = _ZERO
     for v in range(first, last):
         own = 0.0
         for e in range(offsets[v], offsets[v + _ONE]):
             weight = 1.0
             if weights is not None:
                 weight = np.float64(weights[e])
+                fractions += np.uint64(weight != np.floor(weight))
             own += weight
             if twice and np.uint64(targets[e]) == v:
                 own += weight
         strength[v] = own
         whole += own
-    return whole
+    return whole, fractions
 
 
 @parallel
 def sum_weights(offsets, targets, weights, twice, strength):
-    """Write the sum of the weights of each row, and return the whole sum. If `twice`, loops count twice."""
+    """Write the sum of the weights of each row. If `twice`, loops count twice.
+
+    Returns
+    -------
+    tuple of float and int
+        The whole sum, and the number of weights that are no integers.
+    """
     owned = np.uint64(len(offsets) - 1)
     whole = 0.0
+    fractions = _ZERO
     for r in prange(chunk_count(owned, _CHUNK)):
         first = np.uint64(r) * _CHUNK
-        whole += _sum_chunk(offsets, targets, weights, twice, strength, first, min(first + _CHUNK, owned))
-    return whole
+        last = min(first + _CHUNK, owned)
+        of_chunk, of_fractions = _sum_chunk(offsets, targets, weights, twice, strength, first, last)
+        whole += of_chunk
+        fractions += of_fractions
+    return whole, fractions
 
 
 @inline_step

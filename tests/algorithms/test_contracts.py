@@ -64,8 +64,8 @@ class TestBetweenness(AlgorithmContract):
         return {"centrality": reference.betweenness(graph, sources=sources) * scale}
 
 
-# In test_leiden.py and test_spanning_forest.py.
-ELSEWHERE = {"leiden", "spanning_forest"}
+# In files of their own.
+ELSEWHERE = {"coloring", "core_number", "leiden", "scc", "spanning_forest"}
 
 
 def test_every_algorithm_has_a_contract():

@@ -359,7 +359,8 @@ def _coloring(edges, _, arrays, __):
             near[v].add(color[u])
     if any(own in others for own, others in zip(color, near, strict=True)):
         return "two neighbours have one color"
-    if any(not others >= set(range(own)) or own < 0 for own, others in zip(color, near, strict=True)):
+    pairs = list(zip(color, near, strict=True))
+    if any(not 0 <= own <= len(others) or not others >= set(range(own)) for own, others in pairs):
         return "a vertex could have a smaller color"
     return None
 

@@ -75,7 +75,7 @@ def _peel(engine: Engine) -> tuple[PartitionedArray, int]:
     degree, lost, changed = engine.owned_array("uint32"), engine.array("uint32", 0), engine.bits()
     remaining, rest, queue = (engine.owned_array("uint32") for _ in range(3))
     count, rest_count = engine.counters(2)
-    state = engine.local_array(5, "uint64")
+    state = engine.local_array(2, "uint64")
     engine.superstep("peel", active=engine.owned, edges=engine.partitioned.graph.m)
     engine.compute(kernels.begin, edges[0], edges[2], both, degree, remaining, count)
     level, last, fresh = 0, 0, True

@@ -16,30 +16,16 @@ __global__ void PARALLEL(256) begin(
     }
 }
 
-// The vertices to remove. A phase appends vertices, and the next phase removes them: a barrier is between the two.
-// Phases rotate through three counters: while one counts, the next one is cleared.
 struct Removal {
     u32 level;
     Array<u32> degree, lost;
     Bits changed;
     Array<u32> queue;
     Array<u64> state;
-    u64 begin, end;  // the vertices of the last phase
-    u32 phase;
-
-    __device__ void leave(u32 v) const { queue[end + room_for_one({state.at + 2 + phase, 1})] = v; }
-
-    // Begin the next phase, after a barrier.
-    __device__ void next() {
-        begin = end;
-        end += look(state[2 + phase]);
-        phase = (phase + 1) % 3;
-        if (first_of_grid()) state[2 + (phase + 1) % 3] = 0;
-    }
 
     // Remove some edges of a vertex with a warp, and queue the vertices that now leave too.
-    __device__ void remove(Tiered<u32> targets, u64 first, u64 stop) const {
-        for (u64 e = first + lane(); e < stop; e += WARP) {
+    __device__ void remove(Tiered<u32> targets, u64 begin, u64 end) const {
+        for (u64 e = begin + lane(); e < end; e += WARP) {
             u32 t = read_once(targets, e);
             if (t >= degree.length) {
                 atomicAdd(lost.at + t, 1);
@@ -47,7 +33,7 @@ struct Removal {
             } else if (look(degree[t]) > level) {
                 u32 before = atomicSub(degree.at + t, 1);
                 if (before <= level) atomicAdd(degree.at + t, 1);
-                if (before == level + 1) leave(t);
+                if (before == level + 1) append(queue, state, t);
             }
         }
     }
@@ -55,16 +41,15 @@ struct Removal {
 
 // Distribute the vertices between the queue and the rest.
 __device__ inline void scan(
-    const Removal& removal, u32 fresh, Array<u32> remaining, u64 listed, Array<u32> rest, Array<u64> rest_count,
-    u64* lowest_of_all
+    Removal removal, u32 fresh, Array<u32> remaining, u64 listed, Array<u32> rest, Array<u64> rest_count
 ) {
     u64 lowest = NO_VERTEX;
     for (u64 i = thread_of_grid(); i < listed; i += threads_of_grid()) {
         u32 v = look(remaining[i]), own = look(removal.degree[v]);
         if (own > removal.level) {
             u32 lost = look(removal.lost[v]);
+            own = own > removal.level + lost ? own - lost : removal.level;
             if (lost > 0) {
-                own = own > removal.level + lost ? own - lost : removal.level;
                 removal.lost[v] = 0;
                 removal.degree[v] = own;
             }
@@ -75,11 +60,11 @@ __device__ inline void scan(
             lowest = least(lowest, (u64)own);
             append(rest, rest_count, v);
         } else {
-            removal.leave(v);
+            append(removal.queue, removal.state, v);
         }
     }
     lowest = over_block(lowest, Min());
-    if (threadIdx.x == 0 && lowest < NO_VERTEX) atomicMin(lowest_of_all, lowest);
+    if (threadIdx.x == 0 && lowest < NO_VERTEX) atomicMin(removal.state.at + 1, lowest);
 }
 
 // Remove the vertices of a level, until no more of this partition leave. List the others in `rest`.
@@ -94,26 +79,20 @@ __global__ void PARALLEL(256) peel(
     Results<u64, u64> results, Pieces pieces, Grid grid
 ) {
     LongRows long_rows(pieces, grid);
-    if (first_of_grid()) {
-        rest_count[0] = 0;
-        state[0] = state[1] = NO_VERTEX;
-        state[2] = state[3] = state[4] = 0;
-    }
-    grid.sync();
-    Removal removal{level, degree, lost, changed, queue, state, 0, 0, 0};
-    u64 value = 0;
-    for (u32 turn = 0;; turn = 1 - turn) {
-        scan(removal, fresh, remaining, look(count[0]), rest, rest_count, state.at + turn);
-        grid.sync();
-        removal.next();
-        u64 lowest = look(state[turn]), before = removal.begin;
+    u64 all_removed = 0, value = 0;
+    for (;;) {
         if (first_of_grid()) {
-            if (all_levels) count[0] = 0;  // the next level lists its rest there
-            state[1 - turn] = NO_VERTEX;
+            rest_count[0] = state[0] = 0;
+            state[1] = NO_VERTEX;
         }
-        if (removal.begin == removal.end) grid.sync();
-        while (removal.begin < removal.end) {
-            for (u64 i = removal.begin + warp_of_grid(); i < removal.end; i += warps_of_grid()) {
+        grid.sync();
+        Removal removal{level, degree, lost, changed, queue, state};
+        scan(removal, fresh, remaining, look(count[0]), rest, rest_count);
+        grid.sync();
+        u64 begun = 0, end = look(state[0]), lowest = look(state[1]);
+        while (begun < end) {
+            grid.sync();  // all blocks have read the length of the queue
+            for (u64 i = begun + warp_of_grid(); i < end; i += warps_of_grid()) {
                 u32 u = look(queue[i]);
                 u64 first = offsets[u], stop = offsets[(u64)u + 1];
                 u32 parts = pieces_of(stop - first);
@@ -123,21 +102,24 @@ __global__ void PARALLEL(256) peel(
             }
             long_rows.over(offsets, [&](u32, u64 first, u64 stop) { removal.remove(targets, first, stop); });
             grid.sync();
-            removal.next();
+            begun = end;
+            end = look(state[0]);
         }
+        all_removed += end;
         if (!all_levels) {
             value = lowest;
             break;
         }
-        if (removal.end > before) {
-            value = removal.level++;
+        if (end > 0) {
+            value = level++;
         } else if (lowest == NO_VERTEX) {
             break;
         } else {
-            removal.level = (u32)lowest;
+            level = (u32)lowest;
         }
+        grid.sync();  // all blocks have read the length of the queue
         swap(remaining, rest);
         swap(count, rest_count);
     }
-    results.sum(first_of_grid() ? removal.end : 0, first_of_grid() ? value : 0);
+    results.sum(first_of_grid() ? all_removed : 0, first_of_grid() ? value : 0);
 }

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import evener as ev
+from evener.programs import vertex_run
+from evener.programs.supersteps import Supersteps
 from evener.testing.ranks import run_ranks
 from support import vertex_cases
 
@@ -32,6 +34,26 @@ def test_messages_of_inactive_neighbours_are_current():
 @pytest.mark.slow
 def test_every_parameter():
     vertex_cases.check_every_parameter(SPLITS)
+
+
+@pytest.mark.parametrize(("tol", "chosen"), [(1e-9, [True, False]), (1e-5, [True])])
+def test_messages_are_float32_until_values_settle(monkeypatch, tol, chosen):
+    """CPU elements send the messages of GPUs here; the answer keeps its precision."""
+    graph = ev.read("rmat:7")
+    expected = ev.hits(graph, on="cpu:1", tol=tol)
+    choose, found = Supersteps._choose_messages, []
+
+    def record(self, *, are_float32):
+        found.append(are_float32)
+        choose(self, are_float32=are_float32)
+
+    monkeypatch.setattr(vertex_run, "_only_gpus", lambda _: True)
+    monkeypatch.setattr(Supersteps, "_choose_messages", record)
+    for on in SPLITS:
+        found.clear()
+        answer = ev.hits(graph, on=on, tol=tol)
+        assert found == chosen
+        np.testing.assert_allclose(answer["hub"], expected["hub"], rtol=1e-6, atol=tol / 100)
 
 
 # Names of modules, of functions, of methods of tuples, and of variables of generated code.
@@ -112,6 +134,7 @@ def _listed(state, weight):
             "identity=: expected a number of the type of the messages, found nan",
         ),
         ({"active": [1, 0]}, r"active=: expected truth values of shape \(2,\), found int64 of shape"),
+        ({"float32_above": -1}, "float32_above=: expected a finite number of at least 0, found -1"),
         ({"combine": "mode"}, "combine=: expected a function or \"most_frequent\", found 'mode'"),
         ({"combine": lambda a, b: a - b}, "combine is not commutative"),
         (

@@ -103,6 +103,11 @@ def eigenvector(
         1e-140 to 1e140. If all values vanish, because a directed graph has edges and no cycle: its largest
         eigenvalue is 0.
 
+    Notes
+    -----
+    On GPUs and without weights, messages are float32 while the relative change is above 5e-7. Rounding to
+    float32 changes a message by at most 6e-8 of its value. With a smaller `tol`, later messages are float64.
+
     Examples
     --------
     >>> import evener as ev

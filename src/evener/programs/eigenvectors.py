@@ -48,8 +48,7 @@ _SMALLEST, _LARGEST = 1e-140, 1e140
 # Largest error of an entry of a verified answer, relative to the entry and to the sum of all entries. The
 # second one is twice the default tolerance of a run.
 _OF_ENTRY, _OF_SUM = 1e-6, 2e-9
-# Least relative change of all values by which GPUs still read messages of float32. Their rounding changes the
-# sum of all values by about 5e-8.
+# Least relative change of all values with which messages are float32, whose rounding hides small changes.
 _FLOAT32_CHANGE = 5e-7
 # Iterations after which the growth decides.
 _ITERATIONS = 500

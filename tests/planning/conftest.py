@@ -9,7 +9,7 @@ from evener.elements import cpu
 from evener.elements.cuda import discovery
 from evener.elements.cuda import element as cuda
 from evener.planning import planner
-from evener.spec import arguments
+from evener.spec import run
 from support.fake_gpu import FakeGpu
 from support.kernel_inventory import find_kernels_of_gpus
 
@@ -24,7 +24,7 @@ def gpus(monkeypatch, tmp_path):
     monkeypatch.setattr(cpu, "locked_array", lambda length, dtype: np.empty(length, dtype))
 
     def have(count):
-        for module in (arguments, cuda, planner, discovery):
+        for module in (run, cuda, planner, discovery):
             monkeypatch.setattr(module, "gpus", lambda: count)
 
     have(1)

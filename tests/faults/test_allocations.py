@@ -191,8 +191,12 @@ def devices(mixed):
     return [cpu.CpuElement("cpu:1", 1, pinned=True), gpu] if mixed else [gpu]
 
 
+# Fake GPUs neither add up arrays nor hold contracted graphs.
+ON_FAKE_GPUS = sorted({*names_with_kernels()} - {"leiden", "spanning_forest"})
+
+
 @pytest.mark.parametrize("mixed", [False, True], ids=["gpu", "cpu and gpu"])
-@pytest.mark.parametrize("name", names_with_kernels())
+@pytest.mark.parametrize("name", ON_FAKE_GPUS)
 def test_a_run_on_a_device(device_allocations, graph, name, mixed):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
     expected = values_of(function(graph, **arguments, on="cpu:1"))

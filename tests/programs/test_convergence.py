@@ -185,6 +185,8 @@ def test_errors_name_only_arguments_of_the_function(name):
     graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 0], weights=[1.0, 2.0, 3.0])
     for option in registry.find(name).options:
         for wrong in _WRONG[option.type]:
+            if wrong == [] and registry.find(name).row != "vertex":
+                continue  # no rows for no pairs, and no walks without sources
             with pytest.raises(ev.EvenerError) as caught:
                 getattr(ev, name)(graph, **(_REQUIRED.get(name, {}) | {option.name: wrong}))
             assert named(str(caught.value)) <= arguments_of(name), str(caught.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from support.fake_elements import ApartElement
 
 
@@ -24,6 +26,9 @@ class FakeGpu(ApartElement):
 
     def room_after(self, taken):
         return self._room - taken
+
+    def sort(self, keys):
+        self.run(np.ndarray.sort, keys)
 
 
 class SizedGpu:

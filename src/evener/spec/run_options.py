@@ -7,6 +7,7 @@ from inspect import Parameter, cleandoc, signature
 from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar
 
 from evener.system.agreement import collective
+from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +100,8 @@ def driver(
         vars(function)["__signature__"] = _with_options(signature(function), options[-1])
         if function.__doc__ is not None:  # `python -OO` has none
             function.__doc__ = _with_paragraphs(function.__doc__, options)
-        return collective(own=own, in_order=in_order)(function)
+        named = translate_errors(f"running {spec.name}")(function)
+        return collective(own=own, in_order=in_order)(named)
 
     return decorate
 

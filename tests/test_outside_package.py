@@ -137,10 +137,10 @@ def install(tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "found"),
     [
-        ("triangles", "no_such_package:SPEC", "No module named 'no_such_package'"),
-        ("triangles", "json:SPEC", "has no attribute 'SPEC'"),
-        ("triangles", "json:dumps", "expected an AlgorithmSpec with the name 'triangles'"),
-        ("triangles", "evener_kcore:SPEC", "expected an AlgorithmSpec with the name 'triangles'"),
+        ("motifs", "no_such_package:SPEC", "No module named 'no_such_package'"),
+        ("motifs", "json:SPEC", "has no attribute 'SPEC'"),
+        ("motifs", "json:dumps", "expected an AlgorithmSpec with the name 'motifs'"),
+        ("motifs", "evener_kcore:SPEC", "expected an AlgorithmSpec with the name 'motifs'"),
     ],
     ids=["no module", "no attribute", "no spec", "another name"],
 )
@@ -153,10 +153,10 @@ def test_a_broken_package_gives_a_one_line_error(command, install, name, value, 
 
 
 def test_a_broken_package_breaks_no_other_algorithm(command, install):
-    others = [install("triangles", "no_such_package:SPEC")]
+    others = [install("motifs", "no_such_package:SPEC")]
     listed = command("run", "--help", others=others)
     assert (listed.status, listed.err) == (0, "")
-    for word in ("triangles", "Core numbers of an undirected graph.", "bfs"):
+    for word in ("motifs", "Core numbers of an undirected graph.", "bfs"):
         assert word in listed.out
     assert command("run", "bfs", "rmat:4", "--on", "cpu:1", others=others).status == 0
 

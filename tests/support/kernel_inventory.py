@@ -36,6 +36,13 @@ OF_ALGORITHMS = [
     "evener.primitives:triangles",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
+# The contracts of algorithms call these, and not the parity matrix.
+OF_CONTRACTS = {
+    "scan",
+    *(f"evener.algorithms.{name}:kernels" for name in ("coloring", "core_number", "leiden", "scc")),
+    "evener.algorithms.spanning_forest:kernels",
+    *(file for file in OF_ALGORITHMS if file.startswith("evener.primitives:")),
+}
 # For exchange verbs that none of the five algorithms uses. The transport contract tests them.
 OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
 # CPU twins in the tests, for kernels that no CPU run calls.

@@ -1,6 +1,6 @@
 """Verify sums of distances to a vertex: by one search from it, against the direction of edges.
 
-Of a large graph, a sample of vertices is verified.
+A verifier of a large graph takes a sample of vertices.
 """
 
 from __future__ import annotations

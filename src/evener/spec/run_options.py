@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import wraps
 from inspect import Parameter, cleandoc, signature
 from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar
 
@@ -100,8 +101,13 @@ def driver(
         vars(function)["__signature__"] = _with_options(signature(function), options[-1])
         if function.__doc__ is not None:  # `python -OO` has none
             function.__doc__ = _with_paragraphs(function.__doc__, options)
-        named = translate_errors(f"running {spec.name}")(function)
-        return collective(own=own, in_order=in_order)(named)
+
+        @wraps(function)
+        def translated(*args: P.args, **kwargs: P.kwargs) -> T:
+            with translate_errors(f"running {spec.name}"):
+                return function(*args, **kwargs)
+
+        return collective(own=own, in_order=in_order)(translated)
 
     return decorate
 

@@ -11,6 +11,7 @@ from evener.errors import ArgumentError
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.columns import Column
 from evener.system.agreement import call_number, collective
+from evener.system.memory import translate_errors
 from evener.system.world import SingleProcess
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ class RunRecord:
             names = ", ".join(map(repr, self._gather))
             msg = f"expected one of the arrays {names} of a result of {self.algorithm}, found {name!r}"
             raise KeyError(msg)
-        return gather()
+        with translate_errors(f"gathering {name} of {self.algorithm}"):
+            return gather()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._gather)

@@ -76,7 +76,6 @@ def eigenvector(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
     tol : float, default 1e-9
         The run ends if the sum of all changes of an iteration, over the sum of the values, is below it.
     max_iter : int, default 1000

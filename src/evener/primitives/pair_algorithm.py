@@ -39,8 +39,7 @@ _DOCSTRING = """Return the {title} of pairs of vertices.
 Parameters
 ----------
 graph : Graph, PartitionedGraph or str
-    A path or a generator spec is read; with several ranks, each rank reads its own part. Directions,
-    weights, self-loops and repeated edges do not count.
+    Directions, weights, self-loops and repeated edges do not count.
 pairs : array-like of shape (pairs, 2), optional
     The ids of the vertices of each pair. Default: of all pairs of vertices with a common neighbour and
     without an edge, the pairs with the highest scores. All these pairs are found on CPUs only.
@@ -84,7 +83,7 @@ class PairFunction(Protocol):
 
 
 class PairAlgorithm(NamedTuple):
-    """What the module of an algorithm defines."""
+    """The contents of the module of an algorithm."""
 
     spec: AlgorithmSpec
     function: PairFunction

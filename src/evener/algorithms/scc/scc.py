@@ -47,8 +47,8 @@ def scc(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) ->
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
-        self-loops and repeated edges do not count. Components of an undirected graph are those of `wcc`.
+        Weights, self-loops and repeated edges do not count. Components of an undirected graph are those of
+        `wcc`.
 
     Returns
     -------

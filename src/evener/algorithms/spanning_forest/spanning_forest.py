@@ -78,9 +78,8 @@ def spanning_forest(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Directions do
-        not count: an edge joins its ends both ways. Self-loops are in no tree, and one of several equal edges
-        may be.
+        Directions do not count: an edge joins its ends both ways. Self-loops are in no tree, and one of
+        several equal edges may be.
     weights : bool, optional
         Whether edges have weights. Default: if the graph has weights. Otherwise each edge weighs 1. Weights
         are compared as float64. Edges of equal weight are ordered by their ends.

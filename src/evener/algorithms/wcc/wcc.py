@@ -58,8 +58,7 @@ def wcc(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count.
+        Weights do not count.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class Frontier:
         """Lower the values of vertices to the smallest value of a member with a path to them.
 
         This is a collective operation; all ranks must call it. The set is empty afterwards. Mirrors may have
-        larger values than their owners.
+        larger values than their owners. A value stops at a vertex that has a smaller one.
 
         Parameters
         ----------

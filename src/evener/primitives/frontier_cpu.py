@@ -13,7 +13,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_and, fetch_min, fetch_or, load
-from evener.kernels.cpu.frontier import BUFFER, append, hold, to_queue
+from evener.kernels.cpu.frontier import BUFFER, append, to_queue
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
@@ -34,7 +34,11 @@ def _spread_row(
         if values[t] > value and peers[t] == peer and fetch_min(values, t, value) > value:
             bit = _ONE << (t & _LOW_BITS)
             if not fetch_or(members, t >> _SIX, bit) & bit and t < owned:
-                held = hold(t, buffer, held, following, length)
+                if held == BUFFER:
+                    append(buffer, held, following, length)
+                    held = 0
+                buffer[held] = t
+                held += 1
     return held
 
 

@@ -20,7 +20,7 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import population, trailing_zeros
-from evener.kernels.cpu.frontier import BUFFER, append, hold
+from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, queue_part, split_queue, take_chunk
 
@@ -95,7 +95,11 @@ def _top_down_worker(
                 distance[v] = level
                 frontier_vertices += _ONE
                 frontier_edges += offsets[v + _ONE] - offsets[v]
-                held = hold(v, buffer, held, next_queue, next_length)
+                buffer[held] = v
+                held += 1
+                if held == BUFFER:
+                    append(buffer, held, next_queue, next_length)
+                    held = 0
         first = take_chunk(counter, chunk)
     append(buffer, held, next_queue, next_length)
     return frontier_vertices, frontier_edges, new_mirrors

@@ -21,7 +21,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add, load
 from evener.kernels.cpu.bits import is_set, set_bit, trailing_zeros
 from evener.kernels.cpu.chunks import CHUNK, chunk_count, chunk_of
-from evener.kernels.cpu.frontier import BUFFER, append, hold
+from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
@@ -87,7 +87,11 @@ def _count_worker(
                 higher += _higher(in_targets, in_offsets[v], in_offsets[v + _ONE], priority, own)
             waits[v] = higher
             if higher == 0:
-                held = hold(v, buffer, held, queue, length)
+                buffer[held] = v
+                held += 1
+                if held == BUFFER:
+                    append(buffer, held, queue, length)
+                    held = 0
         first = take_chunk(counter, _SCAN_CHUNK)
     append(buffer, held, queue, length)
 
@@ -138,7 +142,11 @@ def _lower(targets, first, last, own, owned, priority, waits, buffer, held, queu
                 if not is_set(lowered, u):
                     set_bit(lowered, u)
             elif before == 1:
-                held = hold(u, buffer, held, queue, length)
+                buffer[held] = u
+                held += 1
+                if held == BUFFER:
+                    append(buffer, held, queue, length)
+                    held = 0
     return held
 
 
@@ -209,7 +217,11 @@ def _queue_worker(color, waits, queue, length, lowered, colored, owned, counter)
                 v = (w << _SIX) + trailing_zeros(word)
                 word &= word - _ONE
                 if v < owned and waits[v] == 0 and load(color, v) < 0:
-                    held = hold(v, buffer, held, queue, length)
+                    buffer[held] = v
+                    held += 1
+                    if held == BUFFER:
+                        append(buffer, held, queue, length)
+                        held = 0
         first = take_chunk(counter, _SCAN_CHUNK)
     append(buffer, held, queue, length)
 

@@ -19,7 +19,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add, fetch_min, load
 from evener.kernels.cpu.bits import is_set, set_bit
 from evener.kernels.cpu.chunks import CHUNK, chunk_count, chunk_of
-from evener.kernels.cpu.frontier import BUFFER, append, hold
+from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.kernels.vertex import NO_VERTEX
@@ -71,9 +71,17 @@ def _scan(level, fresh, degree, lost, remaining, listed, rest, rest_count, queue
                 continue
             if own > level:
                 lowest = min(lowest, own)
-                keep = hold(v, kept, keep, rest, rest_count)
+                kept[keep] = v
+                keep += 1
+                if keep == BUFFER:
+                    append(kept, keep, rest, rest_count)
+                    keep = 0
             else:
-                leave = hold(v, leaving, leave, queue, state)
+                leaving[leave] = v
+                leave += 1
+                if leave == BUFFER:
+                    append(leaving, leave, queue, state)
+                    leave = 0
         first = take_chunk(counter, _SCAN_CHUNK)
     append(kept, keep, rest, rest_count)
     append(leaving, leave, queue, state)
@@ -94,7 +102,11 @@ def _remove(targets, begin, end, level, degree, lost, changed, stack, held, queu
             if before <= level:
                 fetch_add(degree, t, _EDGE)
             elif before == level + _ONE:
-                held = hold(t, stack, held, queue, state)
+                if held == BUFFER:
+                    append(stack, held, queue, state)
+                    held = 0
+                stack[held] = t
+                held += 1
     return held
 
 

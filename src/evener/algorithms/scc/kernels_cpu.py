@@ -17,7 +17,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import load
 from evener.kernels.cpu.bits import set_bit
 from evener.kernels.cpu.chunks import CHUNK, chunk_count, chunk_of
-from evener.kernels.cpu.frontier import BUFFER, append, hold
+from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.kernels.vertex import NO_VERTEX
@@ -67,8 +67,12 @@ def _trim(
             elif _has_remaining(targets, offsets[v], offsets[v + _ONE], v, group) and _has_remaining(
                 in_targets, in_offsets[v], in_offsets[v + _ONE], v, group
             ):
-                held = hold(v, kept, held, rest, rest_count)
+                kept[held] = v
+                held += 1
                 left += _ONE
+                if held == BUFFER:
+                    append(kept, held, rest, rest_count)
+                    held = 0
             else:
                 group[v] = forward[v] = vertices[v]
         first = take_chunk(counter, _CHUNK)

@@ -19,7 +19,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import fetch_add, fetch_and, fetch_min, fetch_or, load
 from evener.kernels.cpu.bits import range_mask, trailing_zeros, words_of
 from evener.kernels.cpu.chunks import chunk_count
-from evener.kernels.cpu.frontier import BUFFER, append, hold
+from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.simd import LANES, lighter, prefetch
 from evener.kernels.cpu.work_queue import MIN_PARALLEL_EDGES, WORKERS, new_counter, queue_chunk, take_chunk
@@ -172,7 +172,11 @@ def _relax_chunk(
             if load(in_bucket, v >> _SIX) & bit or fetch_or(in_bucket, v >> _SIX, bit) & bit:
                 continue
             bucket_edges += offsets[v + _ONE] - offsets[v]
-            held = hold(v, buffer, held, next_queue, length)
+            buffer[held] = v
+            held += 1
+            if held == BUFFER:
+                append(buffer, held, next_queue, length)
+                held = 0
     if held > 0:
         append(buffer, held, next_queue, length)
     return bucket_edges

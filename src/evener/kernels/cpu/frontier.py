@@ -10,10 +10,10 @@ from numba import prange
 
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.bits import set_bit, trailing_zeros
-from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
+from evener.kernels.cpu.jit import inline_step, parallel
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
-__all__ = ["BUFFER", "append", "hold", "to_bits", "to_queue"]
+__all__ = ["BUFFER", "append", "to_bits", "to_queue"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -33,17 +33,6 @@ def append(buffer, held, queue, length):
         first = fetch_add(length, _ZERO, np.uint64(held))
         for i in range(np.uint64(held)):
             queue[first + i] = buffer[i]
-
-
-@vertex_step
-def hold(vertex, buffer, held, queue, length):
-    """Add a vertex to a thread's buffer, and append a full buffer. Return the vertices in the buffer."""
-    buffer[held] = vertex
-    held += 1
-    if held == BUFFER:
-        append(buffer, held, queue, length)
-        held = 0
-    return held
 
 
 @inline_step

@@ -12,7 +12,7 @@ from evener.engine.engine import Engine
 from evener.partition.build import partition
 from evener.partition.policy import PLANNED
 from evener.primitives.frontier import Frontier
-from evener.testing.graphs import SHAPES, build
+from evener.testing.graphs import SHAPES, build, rmat
 from evener.testing.ranks import run_ranks
 from support.bitmaps import pack, unpack
 
@@ -54,6 +54,13 @@ class FrontierContract:
             for count, policy in [(1, "random"), *product((2, 4), PLANNED)]:
                 case.check(partition(graph, [self.kind] * count, policy=policy))
 
+    @pytest.mark.parametrize("directed", [False, True])
+    def test_a_search_of_most_vertices(self, directed: bool) -> None:
+        """A vertex reaches hundreds in a step, so that an element with all vertices gathers values."""
+        graph = build(rmat(10), directed=directed)
+        for against, count in product((False, True), (1, 2)):
+            Case(graph, 1, False, against=against).check(partition(graph, [self.kind] * count))
+
     @pytest.mark.parametrize("frontier", FRONTIERS)
     @pytest.mark.parametrize("directed", [False, True])
     def test_values_spread_between_ranks(self, directed: bool, frontier: str) -> None:
@@ -77,14 +84,16 @@ class Case:
     def __init__(self, graph: Graph, count: int, others_have_values: bool, *, against: bool) -> None:
         rng = np.random.default_rng([graph.n, count])
         self.against = against
+        edges = graph.to_scipy().T.tocsr() if against else graph.to_scipy()
         self.member = np.zeros(graph.n, bool)
-        self.member[rng.permutation(graph.n)[:count]] = True
+        # The vertex of most edges first, because it reaches many.
+        order = np.argsort(np.diff(edges.indptr))[::-1] if count == 1 else rng.permutation(graph.n)
+        self.member[order[:count]] = True
         self.value = rng.permutation(graph.n).astype(np.uint32)
         if not others_have_values:
             self.value[~self.member] = NONE
         self.peers = (rng.integers(0, 5, graph.n) > 0).astype(np.uint32)
-        edges = graph.to_scipy().T if against else graph.to_scipy()
-        self.expected = spread(edges.tocsr(), self.peers, self.value, self.member)
+        self.expected = spread(edges, self.peers, self.value, self.member)
 
     def check(self, pg: PartitionedGraph) -> None:
         """Spread the values on a placed graph, and compare the values of its vertices."""
@@ -97,9 +106,10 @@ class Case:
         for part, own in zip(words, owned, strict=True):
             part[: (len(own) + 63) // 64] = pack(own)
         engine.write(frontier.members, words)
-        edges = engine.in_ if self.against else engine.out
+        far = engine.in_ if pg.graph.directed else engine.out
+        edges, far_edges = (far[:2], engine.out[:2]) if self.against else (engine.out[:2], far[:2])
         for _ in range(2):  # the set is empty afterwards, so that nothing more spreads
-            frontier.spread(*edges[:2], peers, values)
+            frontier.spread(edges, far_edges, peers, values)
             found = pg.gather(values.parts)
             assert found.tolist() == self.expected[pg.block.start : pg.block.stop].tolist()
             for part, own in zip(engine.download(frontier.members), owned, strict=True):

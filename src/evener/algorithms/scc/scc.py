@@ -101,10 +101,10 @@ def _components(engine: Engine) -> PartitionedArray:
         engine.superstep("reach", edges=graph.m)
         first = pivot if only else _NONE
         engine.compute(kernels.seed, engine.vertices, *listed, first, forward, frontier.members)
-        frontier.spread(*out, group, forward)
+        frontier.spread(out, in_, group, forward)
         engine.pull(forward)
         engine.compute(kernels.seed_back, engine.vertices, *listed, forward, backward, frontier.members)
-        frontier.spread(*in_, forward, backward)
+        frontier.spread(in_, out, forward, backward)
         label = _NONE
         if only:
             found = engine.compute(

@@ -142,8 +142,12 @@ class ApartElement(CpuElement):
             copy.wait()
 
     def run(self, function, *args):
+        """Call a kernel, or a function that computes with arrays in the memory of this element."""
         self._catch_up()
-        return super().run(function, *args)
+        if function in self._kernels_on_held.values():
+            return super().run(function, *args)
+        answer = super().run(function, *(self._seen(arg) if isinstance(arg, Held) else arg for arg in args))
+        return self._held(answer) if isinstance(answer, np.ndarray) else answer
 
     def wait(self):
         self._waited += self._copies

@@ -150,9 +150,12 @@ def spread(
         counter = new_counter()
         edges = _ZERO
         if search and flagged and queued > _CHUNK:
-            for r in prange(chunk_count(queued, CHUNK)):
-                first, last = chunk_of(r, 0, queued, CHUNK)
-                edges += _edges_of_chunk(offsets, queue, first, last)
+            if queued <= CHUNK:
+                edges = _edges_of_chunk(offsets, queue, _ZERO, queued)
+            else:
+                for r in prange(chunk_count(queued, CHUNK)):
+                    first, last = chunk_of(r, 0, queued, CHUNK)
+                    edges += _edges_of_chunk(offsets, queue, first, last)
             unexplored -= edges
         if edges > unexplored // _ALPHA + np.uint64(owned) // _VERTICES_PER_EDGE:
             u = np.uint64(queue[_ZERO])

@@ -1,9 +1,9 @@
 """Bounds of the eccentricity of each vertex, which searches from few vertices tighten.
 
-Idea: the eccentricity of a source, and the distance of a vertex to it, bound that of the vertex. Central sources
-lower the upper bounds, and remote sources raise the lower bounds, so each batch of 64 sources takes both. In a
-directed graph, a source bounds the vertices of its strong component from above. Other vertices take the largest
-bound of their out-neighbours, plus one.
+Idea: the eccentricity of a source, and the distance of a vertex to it, bound that of the vertex. Central
+sources lower the upper bounds, and remote sources raise the lower bounds, so each batch has both. In a
+directed graph, a source bounds the vertices of its strong component from above. Other vertices take the
+largest bound of their out-neighbours, plus one.
 
 Encoding: `lower` and `upper` uint32; `together` uint64, the sources that reach a vertex in the batch.
 
@@ -25,7 +25,6 @@ from evener.spec.algorithm import StateBytes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from evener.engine.array import PartitionedArray
     from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.engine import Engine
 
@@ -40,6 +39,8 @@ HOST_STATE = StateBytes(8 + 8 + 8 + 8 + 4 + 4 + 2, 8 + 8 + 4)
 _MOST_BOUND, _MOST_DEGREE = 2**20 - 1, 2**12 - 1
 # An odd number, to draw among equal vertices by a multiplicative hash (Knuth: TAOCP 3, 6.4).
 _MIX = np.uint32(2654435761)
+# Sources of the first batch. Each batch has twice as many as the last one, up to 64.
+_FIRST = 1
 # Most supersteps of a run, each for consecutive batches.
 _SUPERSTEPS = 1000
 
@@ -100,21 +101,24 @@ class EccentricityBounds:
             self.searches, batches = checkpoints.step(bounds, self.searches, batches)
             if checkpoints.restored:
                 checkpoints.require(0 <= self.searches <= self._n, f"at most {self._n} searches")
-            room = WIDTH if most is None else min(WIDTH, most - self.searches)
-            sources, left = self._choose(only_largest=only_largest)
-            if not left or room <= 0:
+            width = min(_FIRST << batches, WIDTH)
+            if most is not None:
+                width = min(width, most - self.searches)
+            sources, left = self._choose(width, only_largest=only_largest)
+            if not left or not width:
                 return not left
             if batches % each == 0:
                 engine.superstep("search", active=engine.owned, fraction=1 - left / self._n)
-            self._search_from(sources[:room])
-            self.searches, batches = self.searches + len(sources[:room]), batches + 1
+            self._search_from(sources)
+            self.searches, batches = self.searches + len(sources), batches + 1
 
     def largest_lower(self) -> tuple[int, int]:
         """Return the largest lower bound, and the first vertex that has it, of a graph with vertices."""
         engine = self._engine
+        parts = zip(engine.download(self.lower), engine.download(engine.vertices), strict=True)
         found = [
             (-int(low.max()), int(numbers[: len(low)][low == low.max()].min()))
-            for low, numbers in zip(engine.download(self.lower), engine.download(engine.vertices), strict=True)
+            for low, numbers in parts
             if len(low)
         ]
         bound, vertex = min(one for own in engine.partitioned.world.allgather(found) for one in own)
@@ -126,14 +130,14 @@ class EccentricityBounds:
         return max(self._engine.gather(of_partitions))
 
     def farthest(self, source: int) -> tuple[int, int]:
-        """Return the eccentricity of a vertex, and the first vertex at this distance. Lose all lower bounds."""
+        """Return the eccentricity of a vertex and the first vertex at this distance. All bounds are lost."""
         engine = self._engine
         engine.compute(kernels.begin_bounds, engine.out[0], 0, self.lower, self.upper)
         none = engine.upload_to_all(np.zeros(WIDTH, np.uint32))
         self._together = engine.owned_array("uint64", 0)
         for level in self._search.run(np.array([source])):
             engine.compute(
-                kernels.tighten, level.distance, False, level.changed, level.reached, self._together, none,
+                kernels.tighten, level.distance, 0, level.changed, level.reached, self._together, none,
                 self.lower, self.upper,
             )  # fmt: skip
         distance, vertex = self.largest_lower()
@@ -154,9 +158,7 @@ class EccentricityBounds:
                 self._together, eccentricity, self.lower, self.upper,
             )  # fmt: skip
         numbers = engine.upload_to_all(np.sort(sources))
-        engine.compute(
-            kernels.settle_sources, engine.vertices, numbers, eccentricity, self.lower, self.upper
-        )
+        engine.compute(kernels.settle_sources, engine.vertices, numbers, eccentricity, self.lower, self.upper)
         if self._directed:
             self._bound_by_neighbours()
 
@@ -172,8 +174,8 @@ class EccentricityBounds:
         pairs = zip(self._engine.download(self.lower), self._engine.download(self.upper), strict=True)
         return [(low, high[: len(low)]) for low, high in pairs]
 
-    def _choose(self, *, only_largest: bool) -> tuple[NDArray[np.uint32], int]:
-        """Return the next sources, and how many vertices have bounds that are too far apart.
+    def _choose(self, width: int, *, only_largest: bool) -> tuple[NDArray[np.uint32], int]:
+        """Return up to `width` sources, and how many vertices have bounds that are too far apart.
 
         The first half has the largest upper bounds, the second half the smallest lower bounds. Among equals,
         vertices with many edges come first.
@@ -189,14 +191,16 @@ class EccentricityBounds:
             left = np.flatnonzero(high > np.maximum(low, floor))
             number = numbers[left]
             tie = degrees[left].astype(np.uint64) << np.uint64(32) | number * _MIX
-            remote, near = (np.minimum(bound[left], _MOST_BOUND).astype(np.uint64) for bound in (high, low))
-            keys = [bound << np.uint64(44) | tie for bound in (remote, np.uint64(_MOST_BOUND) - near)]
-            proposals.append((len(left), *(_best(number, key) for key in keys)))
+            far, near = (np.minimum(bound[left], _MOST_BOUND).astype(np.uint64) for bound in (high, low))
+            by_upper, by_lower = (
+                _best(number, bound << np.uint64(44) | tie) for bound in (far, np.uint64(_MOST_BOUND) - near)
+            )
+            proposals.append((len(left), by_upper, by_lower))
         counts, remote_parts, central_parts = zip(*engine.gather(proposals), strict=True)
         remote, central = _merged(remote_parts), _merged(central_parts)
-        first = remote.numbers[: WIDTH // 2]
+        first = remote.numbers[: (width + 1) // 2]
         second = central.numbers[~np.isin(central.numbers, first)]
-        return np.concatenate([first, second])[:WIDTH], sum(counts)
+        return np.concatenate([first, second])[:width], sum(counts)
 
 
 def _best(numbers: NDArray[np.uint32], keys: NDArray[np.uint64]) -> _Candidates:

@@ -1,4 +1,4 @@
-"""Bounds of eccentricities from searches of up to 64 sources at once. See `evener.primitives.distance_bounds`."""
+"""Bounds of eccentricities from up to 64 searches at once. See `evener.primitives.distance_bounds`."""
 
 from __future__ import annotations
 

@@ -108,12 +108,10 @@ def check_eccentricity(answer: Answer) -> None:
 
 
 def check_diameter(answer: Answer) -> None:
-    """Raise VerificationError unless source and target are a pair at this distance, and none exceeds `upper`."""
+    """Raise VerificationError unless source and target have this distance, and none exceeds `upper`."""
     parts, n = parts_of(answer), answer.graph.n
     found, upper = (_number(answer, name) for name in ("diameter", "upper"))
-    source, target = (
-        vertex_numbers(answer, name, of_vertices=False)[0] for name in ("source", "target")
-    )
+    source, target = (vertex_numbers(answer, name, of_vertices=False)[0] for name in ("source", "target"))
     if not 0 <= found <= upper:
         fail(answer, "diameter is at least 0 and at most upper", f"found {found} and {upper}")
     if not n:

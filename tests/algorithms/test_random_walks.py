@@ -9,8 +9,8 @@ import evener as ev
 from evener.cli import main
 from evener.spec.answer import Claim
 from evener.spec.verify import verify
+from evener.testing.algorithms import AlgorithmContract
 from evener.testing.graphs import SHAPES, build
-from evener.testing.ranks import run_ranks
 
 WEIGHTS = np.array([1.0, 2.0, 4.0, 0.5, 0.0, 3.0])
 # An edge from 0 to 1, from 1 to 0, 2, 3, 3, 4, and from 0 to 2; vertices 2 to 4 are dead ends.
@@ -46,24 +46,23 @@ def test_restarts_have_the_given_probability():
     assert chisquare([restarts, steps - restarts], [steps / 4, steps * 3 / 4]).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("rules", [{}, {"p": 0.5, "q": 2.0, "restart": 0.1}])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_walks_follow_edges_and_do_not_depend_on_the_split(shape, directed, rules):
-    graph = build(SHAPES[shape](), directed=directed)
-    expected = ev.random_walks(graph, length=9, **rules, on="cpu:1")
-    verify(expected)
-    for on in ("cpu:2", ["cpu:1"] * 2):
-        np.testing.assert_array_equal(
-            ev.random_walks(graph, length=9, **rules, on=on)["walk"], expected["walk"]
-        )
+class TestRandomWalks(AlgorithmContract):
+    """Walks of the simple rule on any elements and ranks equal those on one thread."""
+
+    name = "random_walks"
+
+    def arguments(self, graph):
+        return {"length": 9}
+
+    def expected(self, graph, arguments):
+        return {"walk": ev.random_walks(graph, **arguments, on="cpu:1")["walk"]}
 
 
-def test_ranks_share_the_walks():
-    graph = build(SHAPES["rmat"](), directed=True)
-    expected = ev.random_walks(graph, length=5)["walk"]
-    parts = run_ranks(3, lambda _: ev.random_walks(graph, length=5, on="cpu:1")["walk"])
-    np.testing.assert_array_equal(np.concatenate(parts), expected)
+class TestBiasedWalks(TestRandomWalks):
+    """Walks with restarts that depend on two vertices."""
+
+    def arguments(self, graph):
+        return {"length": 9, "p": 0.5, "q": 2.0, "restart": 0.1}
 
 
 @pytest.mark.parametrize(("row", "column", "value"), [(0, 0, 5), (0, 1, 0), (0, 1, -1), (0, 2, 77)])

@@ -209,14 +209,20 @@ def devices(mixed):
     return [cpu.CpuElement("cpu:1", 1, pinned=True), gpu] if mixed else [gpu]
 
 
-# Fake GPUs neither add up arrays nor hold contracted graphs.
-ON_FAKE_GPUS = sorted({*names_with_kernels()} - {"leiden", "spanning_forest"})
+# As in RUNS, the everyday command tests Leiden on one element.
+DEVICE_RUNS = [
+    pytest.param(name, mixed, id=case, marks=[pytest.mark.slow] * (case == "leiden-cpu and gpu"))
+    for name in names_with_kernels()
+    for mixed in (False, True)
+    for case in [f"{name}-{'cpu and gpu' if mixed else 'gpu'}"]
+]
 
 
-@pytest.mark.parametrize("mixed", [False, True], ids=["gpu", "cpu and gpu"])
-@pytest.mark.parametrize("name", ON_FAKE_GPUS)
+@pytest.mark.parametrize(("name", "mixed"), DEVICE_RUNS)
 def test_a_run_on_a_device(device_allocations, graph, name, mixed):
     function, arguments = find(name).function(), ARGUMENTS.get(name, {})
+    if name == "leiden":
+        graph = communities_of_triangles()
     expected = values_of(function(graph, **arguments, on="cpu:1"))
     placed = ev.partition(graph, devices(mixed), alpha=0.5 if mixed else None)
 

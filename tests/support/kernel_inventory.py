@@ -28,6 +28,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.wcc:kernels",
     "evener.primitives:bit_search",
     "evener.primitives:contract",
+    "evener.primitives:distance_bounds",
     "evener.primitives:label_sums",
     "evener.primitives:label_totals",
     "evener.primitives:frontier",

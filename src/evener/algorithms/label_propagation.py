@@ -90,8 +90,7 @@ def label_propagation(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. In a directed
-        graph, an edge counts at both ends. Repeated edges count, and self-loops do not.
+        In a directed graph, an edge counts at both ends. Repeated edges count, and self-loops do not.
     seed : int, default 1
         The seed of the groups. With the same seed, the communities are the same on any elements.
     max_iter : int, default 100

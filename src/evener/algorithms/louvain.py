@@ -94,8 +94,7 @@ def louvain(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Directions,
-        self-loops and repeated edges count as in NetworkX's modularity.
+        Directions, self-loops and repeated edges count as in NetworkX's modularity.
     resolution : float, default 1
         The factor of the expected weight inside communities. With more than 1, communities are smaller.
     seed : int, default 1

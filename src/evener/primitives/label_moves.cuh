@@ -295,6 +295,14 @@ template <typename Weight> struct Moves {
         return count;
     }
 
+    // Choose for all rows. Return the number of moves, in some threads.
+    template <typename Sum>
+    __device__ u64 choose(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes, Grid grid) const {
+        u64 count = choose_short<Sum>(salt, buckets, bucket, memory, bytes);
+        grid.sync();
+        return count + choose_long<Sum>(salt, buckets, bucket, memory, bytes, grid);
+    }
+
     // ---- apply and wake --------------------------------------------------------------------------------
 
     __device__ void apply(bool add) const {

@@ -46,8 +46,8 @@ def coloring(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
-        self-loops and the direction of edges do not count. Repeated edges count for the degree of a vertex.
+        Weights, self-loops and the direction of edges do not count. Repeated edges count for the degree of a
+        vertex.
     seed : int, default 1
         Seed of the order in which vertices of one degree are colored. The same seed gives the same colors.
 

@@ -43,9 +43,8 @@ def core_number(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOpti
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count. Repeated edges and self-loops count, as in `k_core`. In a directed graph, an edge counts at
-        both ends.
+        Weights do not count. Repeated edges and self-loops count, as in `k_core`. In a directed graph, an
+        edge counts at both ends.
 
     Returns
     -------

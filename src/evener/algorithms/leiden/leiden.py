@@ -70,8 +70,7 @@ def leiden(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Self-loops and
-        repeated edges count as in NetworkX's modularity, also of a directed graph.
+        Self-loops and repeated edges count as in NetworkX's modularity, also of a directed graph.
     resolution : float, default 1
         The factor of the penalty for large communities, above 0. A larger one gives smaller communities.
     weights : bool, optional

@@ -22,6 +22,7 @@ from evener.algorithms.scc import SPEC
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.primitives.frontier import Frontier
+from evener.primitives.label_sums import count_labels
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scc"]
 
-kernels, labels = KernelFile(__package__), KernelFile("evener.algorithms.wcc")
+kernels = KernelFile(__package__)
 
 _NONE = int(NO_VERTEX)
 
@@ -46,8 +47,8 @@ def scc(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) ->
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
-        self-loops and repeated edges do not count. Components of an undirected graph are those of `wcc`.
+        Weights, self-loops and repeated edges do not count. Components of an undirected graph are those of
+        `wcc`.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def scc(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) ->
     run = begin(SPEC, graph, options)
     engine = run.engine()
     group = _components(engine)
-    components = int(engine.compute(labels.count_roots, engine.owned, engine.vertices, group))
+    components = count_labels(engine, group)
     arrays = {"component": lambda: engine.partitioned.gather_numbers(group)}
     return run.finish(engine, arrays, outcome={"components": components})
 
@@ -100,10 +101,10 @@ def _components(engine: Engine) -> PartitionedArray:
         engine.superstep("reach", edges=graph.m)
         first = pivot if only else _NONE
         engine.compute(kernels.seed, engine.vertices, *listed, first, forward, frontier.members)
-        frontier.spread(*out, group, forward)
+        frontier.spread(out, in_, group, forward)
         engine.pull(forward)
         engine.compute(kernels.seed_back, engine.vertices, *listed, forward, backward, frontier.members)
-        frontier.spread(*in_, forward, backward)
+        frontier.spread(in_, out, forward, backward)
         label = _NONE
         if only:
             found = engine.compute(

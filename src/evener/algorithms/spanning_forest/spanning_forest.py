@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from evener.algorithms.spanning_forest import SPEC, kernels_cpu
-from evener.elements.cuda.element import CudaElement
+from evener.elements.protocols import is_gpu
 from evener.engine.array import PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
@@ -78,9 +78,8 @@ def spanning_forest(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Directions do
-        not count: an edge joins its ends both ways. Self-loops are in no tree, and one of several equal edges
-        may be.
+        Directions do not count: an edge joins its ends both ways. Self-loops are in no tree, and one of
+        several equal edges may be.
     weights : bool, optional
         Whether edges have weights. Default: if the graph has weights. Otherwise each edge weighs 1. Weights
         are compared as float64. Edges of equal weight are ordered by their ends.
@@ -115,7 +114,7 @@ def spanning_forest(
         forest = _merged(world, n, [one.download(element) for element, one in of_elements])
         edges = world.allreduce(len(forest.ends), "sum")
         weight = world.allreduce(float(forest.values.sum()), "max")  # of the rank with the forest
-        rows = _Rows(world, n, lambda: _ascending(engine.elements[0], forest))
+        rows = _Rows(world, n, lambda: _ascending(None, forest))
     return run.finish(
         engine,
         {"u": rows.smaller, "v": rows.larger, "weight": rows.weight},
@@ -195,7 +194,7 @@ def _listed(
 def _total_on_element(engine: Engine, forest: Forest) -> float:
     """Return the sum of the weights, added in ascending order."""
     element, weights = engine.elements[0], forest.weights
-    if isinstance(element, CudaElement):
+    if is_gpu(element):
         weights = element.run(weights.copy)
         element.sort(weights)
     else:
@@ -203,11 +202,14 @@ def _total_on_element(engine: Engine, forest: Forest) -> float:
     return float(engine.compute(kernels.total_weight, PartitionedArray([weights])))
 
 
-def _ascending(element: Element, forest: Forest) -> Forest:
-    """Return the edges in host memory, in ascending order of their ends."""
-    if isinstance(element, CudaElement) and not isinstance(forest.ends, np.ndarray):
-        order = element.argsort(forest.ends)
-        sorted_ = (element.run(array.__getitem__, order) for array in forest)
+def _ascending(element: Element | None, forest: Forest) -> Forest:
+    """Return the edges in host memory, in ascending order of their ends.
+
+    `element` has the edges in its memory; None if they are in host memory.
+    """
+    if element is not None and is_gpu(element):
+        positions = element.argsort(forest.ends)
+        sorted_ = (element.run(array.__getitem__, positions) for array in forest)
         return Forest(*sorted_).download(element)
     order = np.argsort(forest.ends)
     return Forest(forest.weights[order], forest.ends[order])

@@ -24,6 +24,7 @@ SPEC = AlgorithmSpec(
     state=StateBytes(120, 40),
     host_state=StateBytes(40, 16),
     traffic=Traffic(pushed=1.0, pulled=4.0),
+    checkpoints=True,
     verified_scope="evener.algorithms.louvain:verified_scope",
     synonyms=("leiden_communities", "community_leiden", "parallel_leiden"),
 )

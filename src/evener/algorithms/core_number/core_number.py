@@ -96,6 +96,7 @@ def _peel(engine: Engine, checkpoints: Checkpoints) -> tuple[PartitionedArray, i
             level = int(min(lowest))
             if level == NO_VERTEX:
                 return degree, last
+            engine.superstep("peel")
         else:
             last = level
             engine.push(lost, "add", changed=changed)

@@ -91,6 +91,10 @@ CASES = {
     "vertex program with weights": (distances, "grid:9x9,weights=1..9", 6),
     "k_core": (partial(ev.k_core, k=3), "grid:9x9", 4),
     "hits": (ev.hits, "rmat:8,directed", 6),
+    "leiden": (ev.leiden, "grid:9x9", 9),
+    "louvain": (ev.louvain, "grid:9x9", 4),
+    "label_propagation": (ev.label_propagation, "grid:9x9", 3),
+    "scc": (ev.scc, "uniform:7,edge_factor=2,directed", 3),
 }
 NO_VERIFIER = ("gimv", "gimv with weights", "gimv with fields", "vertex program with weights")
 # The elements and the policy of a run, and those of another run that resumes it.
@@ -127,7 +131,7 @@ def resume(folder):
 
 def marked(name):
     """Return a case. The everyday command compiles one GIM-V program and one library algorithm."""
-    programs = ("gimv with weights", "gimv with fields", "vertex program with weights", "hits")
+    programs = ("gimv with weights", "gimv with fields", "vertex program with weights", "hits", "leiden")
     return pytest.param(name, marks=[pytest.mark.slow] * (name in programs))
 
 
@@ -219,8 +223,22 @@ def test_distances_beyond_32_bits(tmp_path):
     assert len({span.superstep for span in result.timeline if span.phase == "begin"}) == 1
 
 
+@pytest.mark.parametrize(("algorithm", "spec"), [("coloring", "grid:20x20"), ("core_number", "rmat:8")])
+def test_rounds_of_several_elements(tmp_path, algorithm, spec):
+    """A run on one element needs one launch, and continues rounds of two elements."""
+    run, graph = getattr(ev, algorithm), ev.read(spec)
+    placed = ev.partition(graph, "cpu:1,cpu:1", policy="random")
+    whole = run(placed)
+    stopped(run, placed, tmp_path / "a", whole.timeline.supersteps // 2)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    for on, folder in (("cpu:1", "a"), ("cpu:1,cpu:1,cpu:1", "b")):
+        result = run(graph, on=on, checkpoint=resume(tmp_path / folder))
+        check_equal(result, values(whole))
+        assert result.outcome == whole.outcome
+
+
 @pytest.mark.parametrize(
-    ("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3), ("k_core", 3)]
+    ("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3), ("k_core", 3), ("louvain", 3)]
 )
 def test_ranks(tmp_path, name, ranks):
     """Two ranks continue to the same bytes; another number of ranks continues to the same answer."""

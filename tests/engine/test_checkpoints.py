@@ -94,7 +94,6 @@ CASES = {
     "leiden": (ev.leiden, "grid:9x9", 9),
     "louvain": (ev.louvain, "grid:9x9", 4),
     "label_propagation": (ev.label_propagation, "grid:9x9", 3),
-    "scc": (ev.scc, "uniform:7,edge_factor=2,directed", 3),
 }
 NO_VERIFIER = ("gimv", "gimv with weights", "gimv with fields", "vertex program with weights")
 # The elements and the policy of a run, and those of another run that resumes it.
@@ -223,10 +222,18 @@ def test_distances_beyond_32_bits(tmp_path):
     assert len({span.superstep for span in result.timeline if span.phase == "begin"}) == 1
 
 
-@pytest.mark.parametrize(("algorithm", "spec"), [("coloring", "grid:20x20"), ("core_number", "rmat:8")])
-def test_rounds_of_several_elements(tmp_path, algorithm, spec):
-    """A run on one element needs one launch, and continues rounds of two elements."""
-    run, graph = getattr(ev, algorithm), ev.read(spec)
+def chain_of_cycles():
+    """Return a graph with a cycle of three vertices for each round of `scc`."""
+    v = np.arange(30)
+    tails, heads = np.append(v, v[2:-3:3]), np.append(v - v % 3 + (v + 1) % 3, v[3::3])
+    return ev.Graph.from_edges(tails, heads)
+
+
+@pytest.mark.parametrize("name", ["coloring", "core_number", "scc"])
+def test_rounds_of_several_elements(tmp_path, name):
+    """A run on one element, or on three, continues the rounds of two elements."""
+    run = getattr(ev, name)
+    graph = chain_of_cycles() if name == "scc" else ev.read("grid:20x20" if name == "coloring" else "rmat:8")
     placed = ev.partition(graph, "cpu:1,cpu:1", policy="random")
     whole = run(placed)
     stopped(run, placed, tmp_path / "a", whole.timeline.supersteps // 2)

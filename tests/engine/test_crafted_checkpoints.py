@@ -41,7 +41,7 @@ RUNS = {
     "louvain": (ev.louvain, "grid:5x5", {}, 3),
     "label_propagation": (ev.label_propagation, "grid:5x5", {}, 3),
     "leiden": (ev.leiden, "grid:5x5", {}, 5),
-    "scc": (ev.scc, "uniform:5,edge_factor=2,directed", {}, 3),
+    "scc": (ev.scc, "uniform:10,edge_factor=2,directed", {}, None),
     "coloring": (ev.coloring, "grid:5x5", {}, None),
 }
 # For each algorithm a change of its first array that no run would write.
@@ -55,7 +55,7 @@ STATES = {
     "louvain": lambda own: own.__setitem__(3, 0xFFFFFFFF),
     "label_propagation": lambda own: own.__setitem__(3, 0xFFFFFFFF),
     "leiden": lambda own: own.__setitem__(3, 25),
-    "scc": lambda own: own.__setitem__(3, 32),
+    "scc": lambda own: own.__setitem__(3, 1024),
     "coloring": lambda own: own.__setitem__(3, 25),
 }
 

@@ -187,7 +187,7 @@ class AlgorithmContract:
         """A run that stops on two elements continues from its last checkpoint on one, to the same answer."""
         if not self.spec.checkpoints:
             pytest.skip(f"{self.name} writes no checkpoints")
-        graph = build(SHAPES["rmat"](), directed=self.directed[0], simple=self.simple)
+        graph = max(self.graphs(), key=lambda graph: graph.m)
         arguments, run = self.arguments(graph), self.spec.function()
         placed = partition(graph, [self.kind] * 2, policy="random")
         supersteps = run(placed, **arguments).timeline.supersteps

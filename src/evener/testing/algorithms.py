@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import inspect
 import json
+from contextlib import suppress
+from functools import partial
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ import pytest
 
 from evener.cli import main
 from evener.cli.options import PLACEMENT_OPTIONS
+from evener.engine.checkpoints.request import Checkpoint
 from evener.errors import VerificationError
 from evener.graph.formats import write
 from evener.partition.build import partition
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.results.result import Result
     from evener.spec.algorithm import AlgorithmSpec
@@ -45,6 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["AlgorithmContract"]
 
 _ALPHAS = (None, 0, 0.2, 0.5, 0.8, 1)
+
+
+class _StopError(Exception):
+    """Raised to stop a run."""
 
 
 class AlgorithmContract:
@@ -183,6 +191,31 @@ class AlgorithmContract:
                 else:
                     rows = {name: np.concatenate([result[name] for result in of_ranks]) for name in expected}
                     self._compare(rows, expected)
+
+    def test_a_run_continues_on_another_split(self, tmp_path: Path) -> None:
+        """A run that stops on two elements continues from its last checkpoint on one, to the same answer."""
+        if not self.spec.checkpoints:
+            pytest.skip(f"{self.name} writes no checkpoints")
+        graph = max(self.graphs(), key=lambda graph: graph.m)
+        arguments, run = self.arguments(graph), self.spec.function()
+        placed = partition(graph, [self.kind] * 2, policy="random")
+        supersteps = run(placed, **arguments).timeline.supersteps
+
+        def stop(progress: Progress, last: int) -> None:
+            if progress.superstep == last:
+                raise _StopError
+
+        for last in range(1 + supersteps // 2, supersteps + 2):
+            folder = tmp_path / str(last)
+            checkpoint = Checkpoint(folder, every="1step")
+            with suppress(_StopError):
+                run(placed, **arguments, checkpoint=checkpoint, progress=partial(stop, last=last))
+            if any(folder.glob("*.json")):
+                break
+        again = Checkpoint(folder, resume=True)
+        self.check(
+            run(partition(graph, self.kind), **arguments, checkpoint=again), self.expected(graph, arguments)
+        )
 
     def test_the_verifier_rejects_a_wrong_answer(self) -> None:
         """The verifier finds a changed value in the first column, of numbers if there is one."""

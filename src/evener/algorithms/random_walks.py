@@ -160,8 +160,10 @@ def check(answer: Answer) -> None:
     length, each = (count_parameter(answer, name) for name in ("length", "walks_per_vertex"))
     listed = parameters.get("sources")
     sources = np.repeat(np.arange(graph.n) if listed is None else graph.numbers_of(listed), each)
-    if walks.shape != (len(sources), length + 1):
+    if walks.ndim != 2 or len(walks) != len(sources) or walks.shape[1] > length + 1:
         fail(answer, "there is a row for each walk", f"shape {walks.shape}, {len(sources)} walks")
+    # A table has no places after the end of its longest walk.
+    walks = np.pad(walks, ((0, 0), (0, length + 1 - walks.shape[1])), constant_values=NO_VERTEX)
     if (wrong := np.flatnonzero(walks[:, 0] != sources)).size:
         fail(answer, "walks begin at their sources", f"walk {wrong[0]} does not")
     before, after = walks[:, :-1], walks[:, 1:]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import string_array
@@ -191,8 +192,13 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 
 
 def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
-    """Return a column in the form of a result: vertices as ids, -1 or None for no vertex."""
+    """Return a column in the form of a result: vertices as ids, -1 or None for no vertex.
+
+    Lists become the rows of an array of two dimensions, with "no vertex" after shorter lists.
+    """
     name, column = kind.name, table.column(kind.name)
+    if kind.names_vertices and _is_list(column.type) and not _is_list(column.type.value_type):
+        return _rows_of_lists(column, kind, graph, path)
     by_strings = kind.names_vertices and graph.has_string_ids
     if not kind.names_vertices and column.null_count:
         msg = f"expected a value in every row of column {name!r}, found {column.null_count:,} empty rows"
@@ -215,6 +221,20 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
     vertices = np.full(len(column), -1, dtype=np.int64)
     vertices[column.is_valid().to_numpy(zero_copy_only=False)] = _as_ids(present, name, path)
     return vertices
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _rows_of_lists(column: pa.ChunkedArray, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
+    items = _array(pa.table({kind.name: pc.list_flatten(column)}), kind, graph, path)
+    places = np.arange(lengths.max(initial=0))
+    no_vertex = None if items.dtype.kind == "O" else -1
+    values = np.full((len(lengths), len(places)), no_vertex, items.dtype)
+    values[places < lengths[:, None]] = items
+    return values
 
 
 def _as_ids(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:

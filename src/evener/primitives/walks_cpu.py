@@ -2,7 +2,7 @@
 
 - `offsets` (n + 1,) uint64 and `targets` (m,) uint32: the out-edges of each vertex, ascending in each row.
 - `sums` (m,) uint64: the sums of the weights of each row as integers; empty for walks without weights.
-- `walks` (walks, length + 1) int64: the vertices of each walk, and -1 after its end.
+- `walks` (walks * places,) uint32: the vertices of each walk, and 2^32 - 1 after its end.
 
 A draw is a word of the SplitMix64 stream of its walk, which is entered at the number of the draw.
 """
@@ -15,6 +15,7 @@ from numba import prange
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.mixing import mix
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["sum_weights", "walk"]
 
@@ -26,7 +27,7 @@ _CHUNK = np.uint64(1 << 8)
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
-_NO_VERTEX = np.uint64(0xFFFFFFFF)
+_NO_VERTEX = np.uint64(NO_VERTEX)
 # Bits of a word that a double does not hold, and the unit of the bits that it holds.
 _SPARE_BITS = np.uint64(11)
 _UNIT = 2.0**-53
@@ -58,9 +59,9 @@ def _sum_rows(offsets, weights, scale, sums, first, last):
 
 
 @parallel
-def sum_weights(offsets, weights, scale, sums):
-    """Write the sums of the weights of each row, times `scale` and rounded up to integers."""
-    rows = np.uint64(len(offsets) - 1)
+def sum_weights(offsets, weights, scale, rows, sums):
+    """Write the sums of the weights of the first rows, times `scale` and rounded up to integers."""
+    rows = np.uint64(rows)
     for r in prange(np.int64((rows + _CHUNK - _ONE) // _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _sum_rows(offsets, weights, scale, sums, first, min(first + _CHUNK, rows))
@@ -109,12 +110,13 @@ def _accepts(offsets, targets, previous, target, chance, back, near, far):
 
 @vertex_step
 def _walk_from(offsets, targets, sums, source, key, back, near, far, restart, row):
+    """Write a walk, and return the number of its steps."""
     biased = back != near or near != far
     v, previous = source, _NO_VERTEX
-    row[0] = np.int64(source)
-    steps = np.uint64(len(row))
+    row[0] = np.uint32(source)
+    places = np.uint64(len(row))
     i = _ONE
-    while i < steps:
+    while i < places:
         begin, end = offsets[v], offsets[v + _ONE]
         if begin == end or (len(sums) > 0 and sums[end - _ONE] == _ZERO):
             break
@@ -132,37 +134,59 @@ def _walk_from(offsets, targets, sums, source, key, back, near, far, restart, ro
                 if _accepts(offsets, targets, previous, target, _fraction(mix(key)), back, near, far):
                     break
             previous, v = v, target
-        row[i] = np.int64(v)
+        row[i] = np.uint32(v)
         i += _ONE
-    while i < steps:
-        row[i] = -1
+    steps = i - _ONE
+    while i < places:
+        row[i] = np.uint32(_NO_VERTEX)
         i += _ONE
+    return steps
 
 
 @inline_step
 def _walk_by_worker(
-    offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, walks, counter
+    offsets,
+    targets,
+    sums,
+    sources,
+    walks_per_vertex,
+    seed,
+    begin,
+    back,
+    near,
+    far,
+    restart,
+    places,
+    walks,
+    counter,
 ):
-    count = np.uint64(len(walks))
+    count = np.uint64(len(walks)) // places
+    steps = _ZERO
     first = take_chunk(counter, _CHUNK)
     while first < count:
         for w in range(first, min(first + _CHUNK, count)):
             number = begin + w
             source = np.uint64(sources[number // walks_per_vertex])
             key = mix(mix(seed) + (number + _ONE) * _INCREMENT)
-            _walk_from(offsets, targets, sums, source, key, back, near, far, restart, walks[w])
+            row = walks[w * places : (w + _ONE) * places]
+            steps += _walk_from(offsets, targets, sums, source, key, back, near, far, restart, row)
         first = take_chunk(counter, _CHUNK)
+    return steps
 
 
 @parallel
-def walk(offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, walks):
-    """Write walks number ``begin:begin + len(walks)``.
+def walk(
+    offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, places, walks
+):
+    """Write walks from number `begin` on, each with `places` vertices. Return the number of their steps.
 
     `back`, `near` and `far` are the chances to accept the previous vertex, its neighbours and other vertices.
     """
     counter = new_counter()
+    steps = _ZERO
     for _ in prange(WORKERS):
-        _walk_by_worker(
+        steps += _walk_by_worker(
             offsets, targets, sums, sources, np.uint64(walks_per_vertex), np.uint64(seed), np.uint64(begin),
-            back, near, far, restart, walks, counter,
+            back, near, far, restart, np.uint64(places), walks, counter,
         )  # fmt: skip
+    return steps

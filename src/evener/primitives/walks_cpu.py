@@ -169,21 +169,9 @@ def _follow_edges(offsets, targets, sums, biased, back, near, far, places, walks
 
 @inline_step
 def _walk_by_worker(
-    offsets,
-    targets,
-    sums,
-    sources,
-    walks_per_vertex,
-    seed,
-    begin,
-    back,
-    near,
-    far,
-    restart,
-    places,
-    walks,
+    offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, places, walks,
     counter,
-):
+):  # fmt: skip
     """Make groups of walks, one step of each in turn, so that the random reads of a group overlap."""
     count = np.uint64(len(walks)) // places
     biased = back != near or near != far

@@ -35,6 +35,7 @@ OF_ALGORITHMS = [
     "evener.primitives:neighbour_rows",
     "evener.primitives:pair_scores",
     "evener.primitives:triangles",
+    "evener.primitives:walks",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
 # The contracts of algorithms call these, and not the parity matrix.

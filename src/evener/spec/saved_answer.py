@@ -192,7 +192,10 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 
 
 def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
-    """Return a column in the form of a result: vertices as ids, -1 or None for no vertex."""
+    """Return a column in the form of a result: vertices as ids, -1 or None for no vertex.
+
+    Lists become the rows of an array of two dimensions, with "no vertex" after shorter lists.
+    """
     name, column = kind.name, table.column(kind.name)
     if not kind.names_vertices and column.null_count:
         msg = f"expected a value in every row of column {name!r}, found {column.null_count:,} empty rows"

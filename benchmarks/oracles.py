@@ -490,7 +490,13 @@ def _eccentricity(edges, _, arrays, __):
 
 def _diameter(edges, parameters, arrays, _):
     largest = _largest_distances(edges).max(initial=0)
-    found, upper = arrays["diameter"][0], arrays["upper"][0]
+    found, upper, source, target = (arrays[name][0] for name in ("diameter", "upper", "source", "target"))
+    graph = nx.from_numpy_array(edges.matrix(), create_using=nx.DiGraph)
+    if edges.n:
+        if source not in graph or nx.single_source_shortest_path_length(graph, source).get(target) != found:
+            return f"{source} and {target} are not at the distance {found}"
+    elif (source, target) != (-1, -1):
+        return f"the empty graph has no vertices {source} and {target}"
     if parameters["max_searches"] is None and (found, upper) != (largest, largest):
         return f"expected {largest}, found {found} and {upper}"
     return None if found <= largest <= upper else f"{largest} is not from {found} to {upper}"

@@ -74,24 +74,23 @@ def test_a_wrong_number_of_searches(most):
 
 
 @pytest.mark.parametrize(
-    ("changes", "rule"),
+    ("row", "rule"),
     [
-        ({"upper": 7}, "at most upper"),
-        ({"diameter": 7}, "at the distance of the diameter"),
-        ({"target": 8}, "at the distance of the diameter"),
-        ({"diameter": 7, "upper": 7, "target": 62}, "no distance exceeds upper"),
+        ((14, 13, 0, 63), "at most upper"),
+        ((14, 15, 0, 63), "equal without max_searches"),
+        ((13, 13, 0, 63), "at the distance of the diameter"),
+        ((14, 14, 0, 62), "at the distance of the diameter"),
+        ((7, 7, 0, 7), "no distance exceeds upper"),
+        ((14, 14, 0, -1), "target is a vertex"),
     ],
 )
-def test_a_wrong_diameter_is_noticed(changes, rule):
-    """The diameter of the grid is 14, from 0 to 63; from 0 to 62 it is 13, and to 7 it is 7."""
-    result = ev.diameter(ev.read("grid:8x8"))
-    right = {"diameter": 14, "upper": 14, "source": 0, "target": 63}
-    if "upper" in changes and "target" in changes:
-        changes = {**changes, "target": 7}
-    arrays = {name: np.array([value]) for name, value in {**right, **changes}.items()}
-    ev.verify(ev.Claim("diameter", result.graph, {name: np.array([v]) for name, v in right.items()}))
+def test_a_wrong_diameter_is_noticed(row, rule):
+    """The diameter of the grid is 14, from 0 to 63. From 0 to 62 it is 13, and to 7 it is 7."""
+    graph, columns = ev.read("grid:8x8"), ("diameter", "upper", "source", "target")
+    right, wrong = (dict(zip(columns, np.array([one]).T, strict=True)) for one in ((14, 14, 0, 63), row))
+    ev.verify(ev.Claim("diameter", graph, right))
     with pytest.raises(ev.VerificationError, match=rule):
-        ev.verify(ev.Claim("diameter", result.graph, arrays))
+        ev.verify(ev.Claim("diameter", graph, wrong))
 
 
 def test_some_vertices_of_a_large_graph_are_verified(monkeypatch):

@@ -159,6 +159,7 @@ VALUES = {
     "k": [1, np.int32(8)],
     "pairs": [None, [(0, 3)], np.array([0, 3, 1, 1])],
     "resolution": [0.25, 0.5, np.float32(2)],
+    "max_searches": [None, 1, np.int64(8)],
     "max_levels": [None, 1, np.int64(3)],
     "communities": [None, np.arange(8) % 3, {v: v % 2 for v in range(8)}],
     "length": [1, np.int64(5)],

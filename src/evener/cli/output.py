@@ -27,8 +27,8 @@ _ARGUMENT = re.compile(
         | directed=(?P<direction>True|False)\b
         | (?P<switch>each|resume)=True\b
         | (?P<bare>alpha|attenuation|checkpoint|columns|communities|cutoff|damping|delta|directed|directions
-            |dtype|duplicates|every|format|gpu_memory|ids|k|length|max_iter|max_levels|n|on|p|pairs
-            |personalization|policy|q|resolution|restart|seed|self_loops|semantics|sources?|stop|target|tol
+            |dtype|duplicates|every|format|gpu_memory|ids|k|length|max_iter|max_levels|max_searches|n|on|p
+            |pairs|personalization|policy|q|resolution|restart|seed|self_loops|semantics|sources?|stop|target|tol
             |walks_per_vertex|weighted|weights)=(?=[\s,;:)]|$)
     )
     | \A(?P<subject>gpu_memory)(?=\ is\ |\ must\ be\ a\ number\ )""",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.kernels.vertex import NO_VERTEX
 from evener.primitives import distance_verification_cpu as kernels
 from evener.primitives.sampled_sources import Sample
 from evener.spec.answer_parts import parts_of
-from evener.spec.verification import column, fail, vertex_numbers
+from evener.spec.verification import column, fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,14 +112,16 @@ def check_diameter(answer: Answer) -> None:
     """Raise VerificationError unless source and target have this distance, and none exceeds `upper`."""
     parts, n = parts_of(answer), answer.graph.n
     found, upper = (_number(answer, name) for name in ("diameter", "upper"))
-    source, target = (vertex_numbers(answer, name, of_vertices=False)[0] for name in ("source", "target"))
     if not 0 <= found <= upper:
         fail(answer, "diameter is at least 0 and at most upper", f"found {found} and {upper}")
+    if answer.parameters.get("max_searches") is None and found != upper:
+        fail(answer, "diameter and upper are equal without max_searches", f"found {found} and {upper}")
+    source, target = (_vertex(parts, name) for name in ("source", "target"))
     if not n:
         return
     for _, distance in distances(parts, np.array([source]), "out"):
-        if (given := int(parts.at(distance, int(target)))) != found:
-            pair = f"from {parts.id(int(source))} to {parts.id(int(target))}"
+        if (given := int(parts.at(distance, target))) != found:
+            pair = f"from {parts.id(source)} to {parts.id(target)}"
             fail(answer, "source and target are at the distance of the diameter", f"{pair} it is {given}")
     for v, largest in _largest_distances(parts):
         if largest > upper:
@@ -131,6 +134,14 @@ def _number(answer: Answer, name: str) -> int:
     if values.shape != (1,) or not float(values[0]).is_integer():
         fail(answer, f"{name} is an integer", f"found {values.tolist()}")
     return int(values[0])
+
+
+def _vertex(parts: AnswerParts, name: str) -> int:
+    """Return the number of the vertex in a row about the whole graph; NO_VERTEX in the empty graph."""
+    numbers = parts.row_vertices(name)
+    if numbers.shape != (1,) or (numbers[0] == NO_VERTEX) != (parts.graph.n == 0):
+        fail(parts.answer, f"{name} is a vertex", f"found {parts.answer[name]}")
+    return int(numbers[0])
 
 
 def _largest_distances(parts: AnswerParts) -> Iterator[tuple[int, int]]:

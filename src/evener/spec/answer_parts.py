@@ -131,6 +131,10 @@ class AnswerParts:
         """Return the vertices of this block in an array as numbers 0..n-1, and NO_VERTEX for no vertex."""
         return vertex_numbers(self.answer, name)
 
+    def row_vertices(self, name: str) -> NDArray[np.uint32]:
+        """Return the vertices of rows that are not vertices as numbers, and NO_VERTEX for no vertex."""
+        return vertex_numbers(self.answer, name, of_vertices=False)
+
     def look_up(self, numbers: NDArray[Any], block: NDArray[Any]) -> NDArray[Any]:
         """Return the values of any vertices, given those of this block."""
         return np.asarray(block[numbers])
@@ -263,6 +267,15 @@ class AnswerInParts(AnswerParts):
             lambda v: f"vertex {self.id(v)} has {name} {self.at(values, v)}, which is not in the graph",
         )
         return np.where(absent, NO_VERTEX, numbers).astype(np.uint32)
+
+    def row_vertices(self, name: str) -> NDArray[np.uint32]:
+        """Return the vertices of this rank's rows as numbers, and NO_VERTEX for other ids."""
+        graph, values = self._distributed, self.answer[name]
+        if graph.has_string_ids:
+            known = cast("NDArray[Any]", graph.block_ids).dtype
+            values = np.array(["" if one is None else one for one in values], known)
+        numbers = graph.numbers_on_ranks(values)
+        return np.where(numbers < 0, NO_VERTEX, numbers).astype(np.uint32)
 
     def look_up(self, numbers: NDArray[Any], block: NDArray[Any]) -> NDArray[Any]:
         """Return the values of any vertices."""

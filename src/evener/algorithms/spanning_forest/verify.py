@@ -16,7 +16,7 @@ from evener.graph.arrays import read_only
 from evener.kernels.vertex import NO_VERTEX
 from evener.spec.answer_parts import NO_WEIGHTS, parts_of
 from evener.spec.arguments import weights_used
-from evener.spec.verification import column, fail, first_true, vertex_numbers
+from evener.spec.verification import column, fail, first_true
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ def check(answer: Answer) -> None:
     """Raise VerificationError unless the rows are a spanning forest of the least weight."""
     parts = parts_of(answer)
     weighted = weights_used(parts.graph, answer.parameters.get("weights"), "the spanning forest")
-    own = _ends(parts, "u"), _ends(parts, "v"), column(answer, "weight", of_vertices=False).copy()
+    own = parts.row_vertices("u"), parts.row_vertices("v"), column(answer, "weight", of_vertices=False).copy()
     shapes = {values.shape for values in own}
     if parts.reduce(int(len(shapes) > 1 or len(own[0].shape) != 1), "max"):
         fail(answer, "each row has two vertices and a weight", f"the arrays have the shapes {shapes}")
@@ -56,18 +56,6 @@ def check(answer: Answer) -> None:
             answer, "each edge of the graph has its ends in one tree, without heavier rows between them",
             f"an edge of vertex {parts.id(wrong[0])} has not",
         )  # fmt: skip
-
-
-def _ends(parts: AnswerParts, name: str) -> NDArray[np.uint32]:
-    """Return the vertices of this rank's rows as numbers."""
-    if parts.whole:
-        return vertex_numbers(parts.answer, name, of_vertices=False)
-    graph: Any = parts.graph
-    values = parts.answer[name]
-    if graph.has_string_ids:
-        values = np.array(["" if one is None else one for one in values], graph.block_ids.dtype)
-    numbers = graph.numbers_on_ranks(values)
-    return np.where(numbers < 0, NO_VERTEX, numbers).astype(np.uint32)
 
 
 def _first(rows: Any, weighted: bool, kernel: Any, *values: Any) -> int | None:  # noqa: FBT001 - private

@@ -13,7 +13,7 @@ heuristics for parallel graph coloring (2014).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["coloring"]
 
 kernels = KernelFile(__package__)
+in_order = KernelFile(__package__, "in_order")
 
 # Colors that a kernel can give.
 _ALL_COLORS = 1 << 31
@@ -97,6 +98,8 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
     engine.compute(
         kernels.prioritize, edges[0], edges[2], both, engine.vertices, engine.owned, key, color, priority
     )
+    if engine.single and not checkpoints.active:
+        return _color_in_order(engine, edges, priority, color)
     engine.pull(priority)
     engine.compute(kernels.count_higher, *edges, priority, color, waits, queue, length)
 
@@ -113,3 +116,18 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
         engine.pull(color, changed=colored)
         engine.push(waits, "add", changed=lowered)
         engine.compute(kernels.queue_lowered, color, waits, queue, length, lowered, colored)
+
+
+def _color_in_order(
+    engine: Engine, edges: tuple[Any, ...], priority: PartitionedArray, color: PartitionedArray
+) -> PartitionedArray:
+    """Return the colors of a graph on one element."""
+    order, ends = engine.owned_array("uint32"), engine.owned_array("uint32", 0)
+    places = engine.local_array(engine.partitioned.graph.n + 1, "uint64")
+    engine.compute(in_order.count_buckets, priority, ends)
+    engine.compute("scan.offsets_of", ends, places)
+    engine.compute(in_order.fill_buckets, priority, ends, places, order)
+    engine.compute(in_order.sort_buckets, priority, places, order)
+    engine.superstep("color", active=engine.owned)
+    engine.compute(in_order.color_in_order, *edges, priority, ends, order, color)
+    return color

@@ -118,7 +118,7 @@ def _accepts(offsets, targets, previous, target, chance, back, near, far):
 
 @vertex_step
 def _group(offsets, targets, previous, target, near, far):
-    """Return the group of a target: 0 for the previous vertex, 1 for its neighbours, 2 for other vertices."""
+    """Return the group of a target: 0 for the previous vertex, 1 for its neighbours, 2 for others."""
     if target == previous:
         return 0
     return 1 if near == far or _has_edge(offsets, targets, previous, target) else 2
@@ -139,7 +139,7 @@ def _chance(weight, chance, unit):
 
 @vertex_step
 def _draw_biased(offsets, targets, sums, begin, end, previous, back, near, far, word, other):
-    """Return a target of a row with the exact chances, given two words: one for its group, one for its edge."""
+    """Return a target with the exact chances, given two words: one for its group, one for its edge."""
     weight_back, weight_near, weight_far = _ZERO, _ZERO, _ZERO
     for e in range(begin, end):
         group = _group(offsets, targets, previous, np.uint64(targets[e]), near, far)

@@ -4,8 +4,8 @@ Idea: a vertex waits for its neighbours of higher priority, and then has the sma
 has. A vertex of higher degree has higher priority; a hash of the seed and the vertex decides among equals. So
 the colors are those of a greedy algorithm in the order of the priorities, however the graph is split. Each
 partition continues until all of its vertices are colored or wait for other partitions. A single element
-colors the whole graph in one call. A run that continues leaves the colored vertices as they are, with
-priority 0.
+sorts the vertices by priority and colors them in one pass, unless the run writes checkpoints: see
+`in_order_cpu`. A run that continues leaves the colored vertices as they are, with priority 0.
 
 Jones, Plassmann: A parallel graph coloring heuristic (1993); Hasenplaugh, Kaler, Schardl, Leiserson: Ordering
 heuristics for parallel graph coloring (2014).
@@ -88,8 +88,7 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
     """Return the color of each vertex, int32. `key` mixes the seed into priorities."""
     both = engine.partitioned.graph.directed
     edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
-    priority, color, waits = engine.array("uint64"), engine.array("int32", -1), engine.array("int32", 0)
-    queue, (begun, length) = engine.owned_array("uint32"), engine.counters(2)
+    priority, color = engine.array("uint64"), engine.array("int32", -1)
     state = {"color": Bounded(color, -1, engine.partitioned.graph.n - 1)}
     checkpoints.step(state)
     if checkpoints.restored:
@@ -99,11 +98,13 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
         kernels.prioritize, edges[0], edges[2], both, engine.vertices, engine.owned, key, color, priority
     )
     if engine.single and not checkpoints.active:
-        return _color_in_order(engine, edges, priority, color)
+        _color_in_order(engine, edges, priority, color)
+        return color
+
+    waits, lowered, colored = engine.array("int32", 0), engine.bits(), engine.bits()
+    queue, (begun, length) = engine.owned_array("uint32"), engine.counters(2)
     engine.pull(priority)
     engine.compute(kernels.count_higher, *edges, priority, color, waits, queue, length)
-
-    lowered, colored = engine.bits(), engine.bits()
     while True:
         engine.superstep("color")
         done = engine.compute(
@@ -120,8 +121,8 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
 
 def _color_in_order(
     engine: Engine, edges: tuple[Any, ...], priority: PartitionedArray, color: PartitionedArray
-) -> PartitionedArray:
-    """Return the colors of a graph on one element."""
+) -> None:
+    """Color a graph on one element."""
     order, ends = engine.owned_array("uint32"), engine.owned_array("uint32", 0)
     places = engine.local_array(engine.partitioned.graph.n + 1, "uint64")
     engine.compute(in_order.count_buckets, priority, ends)
@@ -130,4 +131,3 @@ def _color_in_order(
     engine.compute(in_order.sort_buckets, priority, places, order)
     engine.superstep("color", active=engine.owned)
     engine.compute(in_order.color_in_order, *edges, priority, ends, order, color)
-    return color

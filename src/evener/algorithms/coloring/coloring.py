@@ -4,8 +4,8 @@ Idea: a vertex waits for its neighbours of higher priority, and then has the sma
 has. A vertex of higher degree has higher priority; a hash of the seed and the vertex decides among equals. So
 the colors are those of a greedy algorithm in the order of the priorities, however the graph is split. Each
 partition continues until all of its vertices are colored or wait for other partitions. A single element
-sorts the vertices by priority and colors them in one pass, unless the run writes checkpoints: see
-`in_order_cpu`. A run that continues leaves the colored vertices as they are, with priority 0.
+sorts the vertices by priority and colors them in one pass, unless the run writes checkpoints, or a CPU would
+need longer: see `in_order_cpu`. A run that continues leaves the colored vertices as they are, with priority 0.
 
 Jones, Plassmann: A parallel graph coloring heuristic (1993); Hasenplaugh, Kaler, Schardl, Leiserson: Ordering
 heuristics for parallel graph coloring (2014).
@@ -37,6 +37,8 @@ __all__ = ["coloring"]
 kernels = KernelFile(__package__)
 in_order = KernelFile(__package__, "in_order")
 
+# Edges. A CPU sorts the vertices if an edge begins at a vertex of at least this degree on average.
+_HUB = 64
 # Colors that a kernel can give.
 _ALL_COLORS = 1 << 31
 
@@ -97,7 +99,7 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
     engine.compute(
         kernels.prioritize, edges[0], edges[2], both, engine.vertices, engine.owned, key, color, priority
     )
-    if engine.single and not checkpoints.active:
+    if engine.single and not checkpoints.active and _is_worth_sorting(engine):
         _color_in_order(engine, edges, priority, color)
         return color
 
@@ -117,6 +119,18 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
         engine.pull(color, changed=colored)
         engine.push(waits, "add", changed=lowered)
         engine.compute(kernels.queue_lowered, color, waits, queue, length, lowered, colored)
+
+
+def _is_worth_sorting(engine: Engine) -> bool:
+    """Return whether the only element colors faster in order: a GPU, or a CPU if most edges are at hubs.
+
+    A CPU reads its memory at random places in this order.
+    """
+    (element,), (partition,) = engine.elements, engine.partitions
+    if element.kind != "cpu":
+        return True
+    degree = partition.out_degree.astype(np.int64)
+    return bool(np.square(degree).sum() >= _HUB * degree.sum())
 
 
 def _color_in_order(

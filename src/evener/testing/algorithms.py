@@ -27,12 +27,12 @@ from evener.engine.checkpoints.request import Checkpoint
 from evener.errors import VerificationError
 from evener.graph.formats import write
 from evener.partition.build import partition
-from evener.partition.policy import PLANNED
 from evener.spec.answer import Claim
 from evener.spec.registry import find, names
 from evener.spec.verify import verify
 from evener.testing.graphs import SHAPES, build
 from evener.testing.ranks import run_ranks
+from evener.testing.splits import placements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AlgorithmContract"]
 
-# Policies and shares of the first element. A stride without a common divisor reaches all of them.
-_SPLITS = list(product(PLANNED, (None, 0, 0.2, 0.5, 0.8, 1)))
-_STRIDE = 7
 # Late ranks, and whether ranks send eagerly. Each half has each late rank once, and both ways to send.
 _TIMINGS = [(0, False), (1, True), (2, False), (0, True), (1, False), (2, True)]
 
@@ -162,10 +159,7 @@ class AlgorithmContract:
         for number, graph in enumerate(self.graphs()):
             arguments = self.arguments(graph)
             expected = self.expected(graph, arguments)
-            for elements in (1, 2, 4):
-                policy, share = _SPLITS[(_STRIDE * number + elements) % len(_SPLITS)]
-                alpha = share if elements > 1 else None
-                placed = partition(graph, [self.kind] * elements, policy=policy, alpha=alpha)
+            for placed in placements(graph, self.kind, number):
                 self.check(self.spec.function()(placed, **arguments), expected)
 
     def test_answers_do_not_depend_on_late_ranks(self) -> None:

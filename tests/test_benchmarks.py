@@ -177,6 +177,7 @@ TINY_PARTITIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TINY_PARTITIONS)
 def test_figures_of_partitions_run(name):
     assert run(f"figures/{name}", TINY_PARTITIONS[name])

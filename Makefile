@@ -7,6 +7,9 @@ GRAPH ?= rmat:20
 # Up to four processes of tests. Each begins elsewhere, so that two seldom compile the same kernel.
 PYTEST ?= -n logical --maxprocesses 4 --dist worksteal -m "not slow and not release"
 
+# Tests start hundreds of processes. With this variable of the user, each would compile all modules.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: run test check clean
 
 run: $(VENV)/.installed

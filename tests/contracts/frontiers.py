@@ -49,7 +49,7 @@ class FrontierContract:
     def test_values_spread_along_paths(self, shape: str, directed: bool, frontier: str) -> None:
         """One, two and four elements give the values of a search on one thread, in both directions."""
         graph = build(SHAPES[shape](), directed=directed)
-        number = 4 * list(SHAPES).index(shape) + list(FRONTIERS).index(frontier)
+        number = 2 * (list(SHAPES).index(shape) + list(FRONTIERS).index(frontier))
         for against in (False, True)[: 1 + directed]:
             case = Case(graph, *FRONTIERS[frontier], against=against)
             for pg in placements(graph, self.kind, number + against):

@@ -151,6 +151,7 @@ INTEGERS = ["u8", "u16", "u32", "u64"]
 TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"], "Word": INTEGERS}
 # Weights of 16 and 32 bits compile as those of 8 and 64 bits.
 WEIGHTS = ["u8", "u64", "float", "double"]
+# Files that contain assembly, one for each kind of it.
 WITH_ASSEMBLY = {
     f"evener.algorithms.{name}" for name in ("coloring:kernels", "pagerank:kernels", "pagerank:weighted")
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING
 
 from evener.partition.build import partition
@@ -16,15 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["placements"]
 
-# Policies and shares of the first element. A stride without a common divisor reaches all of them.
-_SPLITS = list(product(PLANNED, (None, 0, 0.2, 0.5, 0.8, 1)))
-_STRIDE = 7
+# Shares of the first element.
+_SHARES = (None, 0, 0.2, 0.5, 0.8, 1)
 
 
 def placements(graph: Graph, kind: str, number: int) -> Iterator[PartitionedGraph]:
     """Yield a graph on one, two and four elements.
 
-    Eighteen consecutive numbers give each number of elements every policy with every share.
+    Twelve consecutive numbers give every policy with every share. The even numbers among them, and the odd
+    numbers, give two and four elements every policy and every share.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ def placements(graph: Graph, kind: str, number: int) -> Iterator[PartitionedGrap
     number : int
         The number of the test graph, which chooses policies and shares.
     """
-    for elements in (1, 2, 4):
-        policy, share = _SPLITS[(_STRIDE * number + elements) % len(_SPLITS)]
-        alpha = share if elements > 1 else None
+    for turn, elements in enumerate((1, 2, 4)):
+        policy = PLANNED[(number + 2 * turn) % len(PLANNED)]
+        alpha = _SHARES[(number // 2 + 3 * turn) % len(_SHARES)] if elements > 1 else None
         yield partition(graph, [kind] * elements, policy=policy, alpha=alpha)

@@ -151,10 +151,6 @@ INTEGERS = ["u8", "u16", "u32", "u64"]
 TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"], "Word": INTEGERS}
 # Weights of 16 and 32 bits compile as those of 8 and 64 bits.
 WEIGHTS = ["u8", "u64", "float", "double"]
-# Files that contain assembly, one for each kind of it.
-WITH_ASSEMBLY = {
-    f"evener.algorithms.{name}" for name in ("coloring:kernels", "pagerank:kernels", "pagerank:weighted")
-}
 # Pairs of distances and weights: 64-bit integer weights give floating-point distances.
 DISTANCES = [*product(["u32"], ["u8", "u64"]), *product(["double"], ["u64", "float", "double"])]
 
@@ -176,17 +172,13 @@ def kinds(file):
 
 
 def compilations():
-    """Yield the last types of each kind, the widest, for sm_90, and the first for sm_80 or sm_100 in turn.
-
-    Other architectures differ in assembly, which few files have, and otherwise only in NVRTC.
-    """
+    """Yield the last types of each kind, the widest, for sm_90, and the first for sm_80 or sm_100 in turn."""
     other = cycle(["sm_80", "sm_100"])
     for file in FILES:
         for bounds in kinds(file):
             for bound, arch in ((bounds[-1], "sm_90"), (bounds[0], next(other))):
                 words = "-".join([file, *(f"{t}={c}" for t, c in bound.items()), arch])
-                marks = [pytest.mark.release] * (arch != "sm_90" and file not in WITH_ASSEMBLY)
-                yield pytest.param(file, bound, arch, id=words, marks=marks)
+                yield pytest.param(file, bound, arch, id=words)
 
 
 @pytest.fixture(scope="module")
@@ -203,8 +195,9 @@ def expected_names(file, types):
 @every_file
 def test_every_combination_of_types_is_accepted(file):
     """Compile to intermediate code, which takes a tenth of the time of machine code."""
-    for bound in chain(*kinds(file)):
-        binary = compiling._compile(file, bound, "sm_80", "-dlto")
+    bounds = [*chain(*kinds(file))]
+    for bound, arch in [*product(bounds, ["sm_80"]), (bounds[0], "sm_90"), (bounds[0], "sm_100")]:
+        binary = compiling._compile(file, bound, arch, "-dlto")
         assert set(binary.names) == expected_names(file, bound)
 
 

@@ -6,7 +6,6 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from networkx.algorithms.centrality import betweenness as networkx_betweenness
 
 import evener as ev
@@ -17,11 +16,10 @@ from _evener_networkx.table import dispatched
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from evener.results.result import Result
-
-# ruff: noqa: ARG001, D103, N803 - NetworkX documents these functions, and chooses their parameters
 
 
 @dispatched(work="pairs", only={"weight": None, "endpoints": False})

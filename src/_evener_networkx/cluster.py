@@ -10,8 +10,6 @@ import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
 from _evener_networkx.table import dispatched
 
-# ruff: noqa: ARG001, D103, N803 - NetworkX documents these functions, and chooses their parameters
-
 
 @dispatched(only={"nodes": None})
 def triangles(G: Any, nodes: Any = None) -> dict[Any, int]:
@@ -34,4 +32,7 @@ def average_clustering(G: Any, nodes: Any = None, weight: Any = None, count_zero
 
 @dispatched(kind="undirected simple")
 def transitivity(G: Any) -> float:
-    return float(ev.transitivity(G.graph)) if G.n else 0
+    if G.n == 0:
+        return 0
+    result: Any = ev.transitivity(G.graph)
+    return float(result)

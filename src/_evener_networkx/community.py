@@ -17,8 +17,6 @@ from _evener_networkx.table import dispatched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# ruff: noqa: ARG001, D103, N803 - NetworkX documents these functions, and chooses their parameters
-
 
 def _number(seed: Any) -> int:
     """Return a seed for Evener, drawn from the generator that NetworkX makes of ``seed=``."""
@@ -82,7 +80,8 @@ def modularity(G: Any, communities: Any, weight: Any = "weight", resolution: Any
     rows = G.weighted(weight)
     if labels.min() < 0 or (rows.weights is not None and not rows.weights.any()):
         raise LeaveToNetworkXError
-    return float(ev.modularity(rows, labels, resolution=resolution))
+    result: Any = ev.modularity(rows, labels, resolution=resolution)
+    return float(result)
 
 
 def _no_nodes(_: Any, given: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-# ruff: noqa: D103, N803 - NetworkX documents these functions and names the graph G
 
 
 def _count(G: Any) -> int:
@@ -69,11 +68,25 @@ def _strong(G: Any) -> NDArray[np.int64]:
 
 @dispatched()
 def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
-    return G.groups(_strong(G)) if G.n else iter(())
+    if G.n == 0:
+        return iter(())
+    labels = _strong(G)
+    tails, heads = np.repeat(labels, G.out_degree), labels[G.graph.targets]
+    between = np.unique(np.stack([tails, heads], axis=1)[tails != heads], axis=0)
+    # NetworkX yields a component after the components that it reaches.
+    sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(np.unique(labels).tolist(), ()))
+    for tail, head in between.tolist():
+        sorter.add(tail, head)
+    position = np.empty(G.n, np.int64)
+    order = list(sorter.static_order())
+    position[order] = np.arange(len(order))
+    ranks = position[labels]
+    members = np.split(np.argsort(ranks, kind="stable"), np.cumsum(np.bincount(ranks))[:-1])
+    return (set(G.named(component)) for component in members)
 
 
 @dispatched(only={"source": None})
-def kosaraju_strongly_connected_components(G: Any, source: Any = None) -> Iterator[set[Any]]:  # noqa: ARG001 - NetworkX's signature
+def kosaraju_strongly_connected_components(G: Any, source: Any = None) -> Iterator[set[Any]]:
     return strongly_connected_components(G)  # type: ignore[no-any-return]
 
 
@@ -124,7 +137,7 @@ def is_tree(G: Any) -> bool:
 
 @dispatched()
 def is_forest(G: Any) -> bool:
-    return _count(G) == G.n - G.edges
+    return bool(_count(G) == G.n - G.edges)
 
 
 @dispatched()

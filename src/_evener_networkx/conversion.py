@@ -100,10 +100,10 @@ class ConvertedGraph:
             rows = from_edges(src, dst, weights, symmetrise=False, n=self.n)
         except ArgumentError as error:
             raise NotImplementedError(str(error)) from error
-        if weights is not None and weights.dtype.kind == "i" and len(weights):
-            if max(int(weights.max()), -int(weights.min())) > _EXACT:
-                msg = f"the edge attribute {attribute!r} has integers above 2^53"
-                raise NotImplementedError(msg)
+        integers = weights is not None and weights.dtype.kind == "i"
+        if integers and bool(((weights > _EXACT) | (weights < -_EXACT)).any()):
+            msg = f"the edge attribute {attribute!r} has integers above 2^53"
+            raise NotImplementedError(msg)
         return Graph(*rows[:2], weights=rows.weights, directed=self.is_directed(), validate=False)
 
     # ---- nodes and numbers --------------------------------------------------------------------------
@@ -145,7 +145,8 @@ class ConvertedGraph:
     @cached_property
     def out_degree(self) -> NDArray[np.int64]:
         """The stored edges of each row; a self-loop of an undirected graph counts once."""
-        return np.diff(self.graph.offsets.astype(np.int64))
+        degree: NDArray[np.int64] = np.diff(self.graph.offsets).astype(np.int64)
+        return degree
 
     @cached_property
     def in_degree(self) -> NDArray[np.int64]:

@@ -8,8 +8,6 @@ import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
 from _evener_networkx.table import dispatched, on_networkx
 
-# ruff: noqa: D103, N803 - NetworkX documents these functions and names the graph G
-
 
 def _core_numbers(G: Any, given: Any) -> Any:
     """Return the core numbers that the caller gives, or those of the graph."""

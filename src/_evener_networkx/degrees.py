@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# ruff: noqa: D103, N803 - NetworkX documents these functions and names the graph G
-
 
 def _shares(G: Any, degree: NDArray[np.int64]) -> dict[Any, float]:
     if G.n <= 1:
@@ -70,5 +68,5 @@ def overall_reciprocity(G: Any) -> float:
 
 
 @dispatched(only={"nodes": None})
-def reciprocity(G: Any, nodes: Any = None) -> float:  # noqa: ARG001 - NetworkX's signature
+def reciprocity(G: Any, nodes: Any = None) -> float:
     return overall_reciprocity(G)  # type: ignore[no-any-return]

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-
 import evener as ev
 from _evener_networkx.components import is_connected, is_strongly_connected
 from _evener_networkx.conversion import LeaveToNetworkXError
 from _evener_networkx.searches import searches, weighted_rows
 from _evener_networkx.table import dispatched, on_networkx
-
-# ruff: noqa: ARG001, D103, N803 - NetworkX documents these functions, and chooses their parameters
 
 
 @dispatched(work="pairs", weight="weight", only={"sp": None})
@@ -111,7 +108,7 @@ def _inverse_distances(G: Any, weight: Any = None) -> float:
 
 @dispatched(work="pairs", kind="undirected")
 def global_efficiency(G: Any) -> float:
-    return _inverse_distances(G) / (G.n * (G.n - 1)) if G.n > 1 else 0  # type: ignore[no-any-return]
+    return _inverse_distances(G) / (G.n * (G.n - 1)) if G.n > 1 else 0
 
 
 @dispatched(work="pairs", weight="weight", only={"sp": None}, since=(3, 5))
@@ -119,4 +116,4 @@ def harmonic_diameter(G: Any, sp: Any = None, *, weight: Any = None) -> float:
     if G.n < 2:
         return on_networkx("harmonic_diameter", G, weight=weight)  # type: ignore[no-any-return]
     total = _inverse_distances(G, weight)
-    return G.n * (G.n - 1) / total if total else math.inf  # type: ignore[no-any-return]
+    return G.n * (G.n - 1) / total if total else math.inf

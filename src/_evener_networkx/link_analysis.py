@@ -12,8 +12,6 @@ import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
 from _evener_networkx.table import dispatched
 
-# ruff: noqa: ARG001, D103, N803 - NetworkX documents these functions, and chooses their parameters
-
 
 @dispatched(weight="weight", only={"nstart": None, "dangling": None})
 def pagerank(
@@ -53,7 +51,7 @@ def pagerank(
 def hits(
     G: Any, max_iter: Any = 100, tol: Any = 1.0e-8, nstart: Any = None, normalized: Any = True
 ) -> tuple[dict[Any, float], dict[Any, float]]:
-    if G.n < 3 or max_iter < 1:
+    if G.n < 3 or not isinstance(max_iter, int) or max_iter < 50:
         raise LeaveToNetworkXError
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ev.ConvergenceWarning)

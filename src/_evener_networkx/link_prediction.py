@@ -14,8 +14,6 @@ from _evener_networkx.table import dispatched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-# ruff: noqa: D103, N803 - NetworkX documents these functions and names the graph G
-
 # Pairs in a batch.
 _BATCH = 1 << 16
 

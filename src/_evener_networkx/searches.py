@@ -108,7 +108,8 @@ def searches(
     run = ev.bfs if rows.weights is None else ev.sssp
     for start in range(0, len(sources), _BATCH):
         batch = list(sources[start : start + _BATCH])
-        for result in run(rows, sources=batch, each=True, cutoff=cutoff).rows:
+        each: Any = run(rows, sources=batch, each=True, cutoff=cutoff)
+        for result in each.rows:
             yield _as_search(graph, rows, result)
 
 

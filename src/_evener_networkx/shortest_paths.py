@@ -12,8 +12,6 @@ from _evener_networkx.table import dispatched, on_networkx
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# ruff: noqa: D103, N803 - NetworkX documents these functions and names the graph G
-
 
 @dispatched()
 def single_source_shortest_path_length(G: Any, source: Any, cutoff: Any = None) -> dict[Any, int]:

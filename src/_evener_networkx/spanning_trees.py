@@ -13,8 +13,6 @@ from evener.graph.graph import Graph
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# ruff: noqa: ARG001, D103, N803 - NetworkX documents these functions, and chooses their parameters
-
 
 def _by_kruskal(_: Any, given: Mapping[str, Any]) -> str | None:
     return None if given["algorithm"] == "kruskal" else "algorithm= is supported only as 'kruskal'"

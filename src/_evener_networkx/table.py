@@ -92,7 +92,7 @@ def dispatched(
         name = function.__name__
 
         @functools.wraps(function)
-        def call(G: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803 - NetworkX names the graph G
+        def call(G: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 return function(G, *args, **kwargs)
             except LeaveToNetworkXError:

@@ -11,14 +11,12 @@ from _evener_networkx.table import dispatched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# ruff: noqa: D103, N803 - NetworkX documents these functions and names the graph G
-
 
 def _cutoff(cutoff: Any) -> float | None:
     """Return a largest distance; raise `LeaveToNetworkXError` if it is no number of at least 0."""
     if cutoff is not None and not (isinstance(cutoff, int | float) and cutoff >= 0):
         raise LeaveToNetworkXError
-    return cutoff  # type: ignore[no-any-return]
+    return cutoff
 
 
 def _search(G: Any, sources: Any, weight: Any, *, target: Any = None, cutoff: Any = None) -> Search:

@@ -27,6 +27,11 @@ class LeaveToNetworkXError(Exception):
     """NetworkX must do this call: it raises an error, or it is faster."""
 
 
+def _beyond_float64(weights: NDArray[Any]) -> bool:
+    """Return whether integers are too large for float64."""
+    return weights.dtype.kind == "i" and bool(((weights > _EXACT) | (weights < -_EXACT)).any())
+
+
 class ConvertedGraph:
     """A NetworkX graph with its rows as graphs of Evener; vertices are numbered in the order of the nodes.
 
@@ -100,8 +105,7 @@ class ConvertedGraph:
             rows = from_edges(src, dst, weights, symmetrise=False, n=self.n)
         except ArgumentError as error:
             raise NotImplementedError(str(error)) from error
-        integers = weights is not None and weights.dtype.kind == "i"
-        if integers and bool(((weights > _EXACT) | (weights < -_EXACT)).any()):
+        if weights is not None and _beyond_float64(weights):
             msg = f"the edge attribute {attribute!r} has integers above 2^53"
             raise NotImplementedError(msg)
         return Graph(*rows[:2], weights=rows.weights, directed=self.is_directed(), validate=False)

@@ -86,7 +86,8 @@ def edges_in_node_order(graph: Any, weight: Hashable | None, default: Any = 1) -
         If a weight is not an integer or a float.
     """
     src, dst = _ends(graph, list(graph))
-    return NumberedEdges(src, dst, None if weight is None else _read_weights(graph, weight, default), None)
+    attributes = weight is not None and any(_edge_attributes(graph))
+    return NumberedEdges(src, dst, _read_weights(graph, weight, default) if attributes else None, None)
 
 
 # ---- nodes ------------------------------------------------------------------------------------------
@@ -180,10 +181,8 @@ def _edge_attributes(graph: Any) -> Iterable[Mapping[Any, Any]]:
     return attributes
 
 
-def _read_weights(graph: Any, weight: Hashable, default: Any) -> NDArray[Any] | None:
+def _read_weights(graph: Any, weight: Hashable | None, default: Any) -> NDArray[Any] | None:
     """Return the weights of stored edges, or None if no edge has the attribute."""
-    if not any(_edge_attributes(graph)):
-        return None
     absent = _Absent()
     values = [edge.get(weight, absent) for edge in _edge_attributes(graph)]
     kinds = set(map(type, values))
@@ -195,7 +194,7 @@ def _read_weights(graph: Any, weight: Hashable, default: Any) -> NDArray[Any] | 
     return _numeric(values, kinds, weight)
 
 
-def _numeric(values: list[Any], kinds: set[type], weight: Hashable) -> NDArray[Any]:
+def _numeric(values: list[Any], kinds: set[type], weight: Hashable | None) -> NDArray[Any]:
     """Return weights as an array; raise unless all are integers or floats that the array holds exactly."""
     if kinds == {float}:
         return np.fromiter(values, np.float64, len(values))
@@ -222,17 +221,19 @@ _NUMBERS = int | float | np.integer | np.float16 | np.float32 | np.float64
 
 def _named_weights(graph: Any, weight: str | None) -> NDArray[Any] | None:
     """Return the weights; raise if the caller names an attribute that no edge has."""
-    if weight is None or (weights := _read_weights(graph, weight, 1)) is not None:
-        return None if weight is None else weights
-    first = next(iter(_edge_attributes(graph)), None)
-    if first is None:
+    if weight is None:
         return None
-    if weight != "weight":
+    attributes = any(_edge_attributes(graph))
+    if attributes and (weights := _read_weights(graph, weight, 1)) is not None:
+        return weights
+    if weight != "weight" and (first := next(iter(_edge_attributes(graph)), None)) is not None:
         names = ", ".join(map(repr, sorted(map(str, first))))
         found = f"the attributes {names}" if names else "no attributes"
         msg = f"expected edges with the attribute {weight!r} as weight; the first edge has {found}"
         raise ArgumentError(msg)
-    items = (item for edge in _edge_attributes(graph) if edge for item in edge.items())
+    if not attributes:
+        return None
+    items = (item for edge in _edge_attributes(graph) for item in edge.items())
     numeric = dict.fromkeys(str(key) for key, value in items if is_number(value))
     unread = [ArrowColumn(name, numbers=True) for name in numeric]
     note_unread_columns(type_name(graph), unread, None, remedy="weight=", noun="edge attribute")

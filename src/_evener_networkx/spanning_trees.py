@@ -23,10 +23,10 @@ def _forest(G: Any, weight: Any, sign: int) -> Iterator[tuple[Any, Any]]:
     if G.n == 0 or G.graph.m == 0:
         return iter(())
     rows = G.weighted(weight)
-    if rows.weights is not None and sign < 0:
-        rows = Graph(
-            rows.offsets, rows.targets, weights=-rows.weights.astype(float), directed=False, validate=False
-        )
+    if rows.weights is not None:
+        # The ranks of the weights give the same forest, also for weights below 0.
+        ranks = np.unique(sign * rows.weights, return_inverse=True)[1].reshape(-1)
+        rows = Graph(rows.offsets, rows.targets, weights=ranks, directed=False, validate=False)
     result = ev.spanning_forest(rows)
     order = np.argsort(result["weight"], kind="stable")
     return zip(G.named(result["u"][order]), G.named(result["v"][order]), strict=True)

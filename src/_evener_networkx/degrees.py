@@ -60,13 +60,13 @@ def _mutual(G: Any) -> NDArray[np.bool_]:
     return mutual
 
 
-@dispatched()
+@dispatched(kind="directed simple")
 def overall_reciprocity(G: Any) -> float:
     if G.edges == 0 or G.loops.any():
         raise LeaveToNetworkXError
     return int(np.count_nonzero(_mutual(G))) / G.edges  # type: ignore[no-any-return]
 
 
-@dispatched(only={"nodes": None})
+@dispatched(kind="directed simple", only={"nodes": None})
 def reciprocity(G: Any, nodes: Any = None) -> float:
     return overall_reciprocity(G)  # type: ignore[no-any-return]

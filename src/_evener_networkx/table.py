@@ -33,7 +33,7 @@ class Dispatched(NamedTuple):
         Parameters that Evener supports with one value only.
     weight : str or None
         The parameter that names an edge attribute.
-    kind : {"any", "simple", "undirected", "undirected simple"}
+    kind : {"any", "simple", "undirected", "undirected simple", "directed simple"}
         The graphs that Evener supports.
     work : {"edges", "pairs", "degrees"}
         What the time grows with: edges, edges times vertices, or vertices.
@@ -58,6 +58,8 @@ class Dispatched(NamedTuple):
         bound.apply_defaults()
         given = bound.arguments
         graph = given["G"]
+        if self.kind.startswith("directed") and not graph.is_directed():
+            return "the graph is undirected"
         if "undirected" in self.kind and graph.is_directed():
             return "the graph is directed"
         if "simple" in self.kind and graph.is_multigraph():

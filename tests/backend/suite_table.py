@@ -1,6 +1,6 @@
 """A plugin of pytest: a table of the functions that NetworkX's own tests call on the backend.
 
-`make test-networkx` runs the suite with this plugin, and writes the JSON file that EVENER_NETWORKX_TABLE names.
+`make test-networkx` runs the suite with this plugin. EVENER_NETWORKX_TABLE names the JSON file to write.
 For each function: tests in which Evener computed an answer, and how many passed; refused calls by reason.
 """
 

@@ -21,6 +21,11 @@ ANOTHER_ANSWER = {
     "louvain_communities", "leiden_communities", "fast_label_propagation_communities",
     "maximal_independent_set",
 }  # fmt: skip
+TIES = (
+    "minimum_spanning_edges", "maximum_spanning_edges", "multi_source_dijkstra", "multi_source_dijkstra_path"
+)  # fmt: skip
+# Of a bipartite graph, the principal singular vector is not unique.
+UNIQUE = {"hits": {"connected", "weighted"}, **{name: {"weighted"} for name in TIES}}
 PATHS = ("path", "johnson", "dijkstra", "bellman")
 GRAPHS_ONLY = {"k_core", "k_shell", "k_crust", "k_corona", "minimum_spanning_tree", "maximum_spanning_tree"}
 
@@ -81,12 +86,11 @@ def plain(value):
     """Return a value with sets in an order, so that answers can be compared."""
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return (
-            sorted(map(plain, value), key=repr)
-            if value and isinstance(value[0], set)
-            else [*map(plain, value)]
-        )
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, list):
+        parts = [*map(plain, value)]
+        return sorted(parts, key=repr) if value and isinstance(value[0], set) else parts
     return sorted(value, key=repr) if isinstance(value, set) else value
 
 
@@ -137,14 +141,16 @@ def no_numpy(value):
 @pytest.mark.parametrize("name", sorted(set(TABLE) - ANOTHER_ANSWER - GRAPHS_ONLY))
 def test_answers_are_those_of_networkx(name):
     function, ran = PUBLIC[name], 0
-    for graph in GRAPHS.values():
+    for shape, graph in GRAPHS.items():
+        if shape not in UNIQUE.get(name, GRAPHS):
+            continue
         given = arguments(name, graph)
         theirs = outcome(lambda g, **a: function(g, backend="networkx", **a), graph, given)
         ours = outcome(lambda g, **a: function(g, backend="evener", **a), graph, given)
         if isinstance(ours, tuple) and ours[0] == "refused":
             continue
-        ran += isinstance(theirs, dict | list | float | int)
-        if name == "goldberg_radzik" and isinstance(ours, list):
+        ran += not (isinstance(theirs, tuple) and theirs[0] == "raised")
+        if name == "goldberg_radzik" and theirs[0] != "raised":
             ours, theirs = ours[1], theirs[1]  # the tree is another one among equals
         if any(part in name for part in PATHS) and "length" not in name:
             ours, theirs = ends(ours, graph), ends(theirs, graph)

@@ -10,7 +10,7 @@ from _evener_networkx.estimate import reason_against_running
 from _evener_networkx.table import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["BACKEND", "Backend"]
 
@@ -28,6 +28,12 @@ SUBJECTS = (
     "spanning_trees",
     "weighted_paths",
 )
+
+
+# Tests of NetworkX that expect one of several right answers, and why Evener gives another.
+KNOWN_DIFFERENCES = {
+    "test_mis.py::test_random_seed": "another maximal independent set for the same seed",
+}
 
 
 class Backend:
@@ -72,6 +78,16 @@ class Backend:
     def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
         """Return True, or why NetworkX is expected to be faster."""
         return reason_against_running(TABLE[name], args, kwargs) or True
+
+    @staticmethod
+    def on_start_tests(items: Sequence[Any]) -> None:
+        """Mark tests of NetworkX that expect another one of several right answers."""
+        import pytest
+
+        for item in items:
+            for test, reason in KNOWN_DIFFERENCES.items():
+                if item.nodeid.endswith(test):
+                    item.add_marker(pytest.mark.xfail(reason=reason))
 
 
 BACKEND = Backend()

@@ -86,9 +86,8 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
     outcome : mapping, optional
         The number of iterations, and whether the run converged.
     """
-    rows = {"transitivity": 1, "modularity": 1, "spanning_forest": len(arrays.get("weight", ()))}.get(
-        algorithm, edges.n
-    )
+    of_graph = dict.fromkeys(("transitivity", "modularity", "diameter"), 1)
+    rows = {**of_graph, "spanning_forest": len(arrays.get("weight", ()))}.get(algorithm, edges.n)
     if algorithm in _PAIR_SCORES:
         rows = len(arrays["first"])
     for name, values in arrays.items():
@@ -479,6 +478,24 @@ def _harmonic(edges, parameters, arrays, _):
     return _close(arrays["harmonic"], (1 / away).sum(0) * max(edges.n - 1, 1) / others, 1e-9)
 
 
+def _largest_distances(edges):
+    graph = nx.from_numpy_array(edges.matrix(), create_using=nx.DiGraph)
+    found = nx.all_pairs_shortest_path_length(graph)
+    return np.array([max(distances.values()) for _, distances in sorted(found)], np.int64)
+
+
+def _eccentricity(edges, _, arrays, __):
+    return _close(arrays["eccentricity"], _largest_distances(edges), 0)
+
+
+def _diameter(edges, parameters, arrays, _):
+    largest = _largest_distances(edges).max(initial=0)
+    found, upper = arrays["diameter"][0], arrays["upper"][0]
+    if parameters["max_searches"] is None and (found, upper) != (largest, largest):
+        return f"expected {largest}, found {found} and {upper}"
+    return None if found <= largest <= upper else f"{largest} is not from {found} to {upper}"
+
+
 def _clustering(edges, parameters, arrays, _):
     arcs, near = _near(edges)
     degree, both = near.sum(1), (arcs * arcs.T).sum(1)
@@ -633,6 +650,8 @@ _JUDGES = {
     "coloring": _coloring,
     "eigenvector": _eigenvector_centrality,
     "harmonic": _harmonic,
+    "eccentricity": _eccentricity,
+    "diameter": _diameter,
     "hits": _hits,
     "core_number": _core_number,
     "k_core": _k_core,

@@ -28,6 +28,8 @@ from rivals import undirected_pairs
 SEED = 1
 # Pairs whose similarity is computed, and sources of closeness.
 PAIRS, SOURCES = 100_000, 64
+# Random walks from the first vertices of the pairs, and their steps.
+WALKS, STEPS = 1 << 14, 80
 # The largest difference of real answers. NetworKit and igraph compute in float64.
 _APART = 1e-9
 # Modularity that Evener's communities may have less than those of a rival.
@@ -70,6 +72,9 @@ class Evener:
 
     def jaccard(self):
         return ev.jaccard(self.placed, pairs=self.pairs), "jaccard"
+
+    def random_walks(self):
+        return ev.random_walks(self.placed, self.pairs[:WALKS, 0], length=STEPS, seed=SEED), "walk"
 
 
 class NetworKit:
@@ -157,6 +162,9 @@ class Igraph:
 
     def jaccard(self):
         return np.array(self.graph.similarity_jaccard(pairs=self.pairs))
+
+    def random_walks(self):
+        return [self.graph.random_walk(first, STEPS, stuck="return") for first, _ in self.pairs[:WALKS]]
 
 
 class GapTriangles:

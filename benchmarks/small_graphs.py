@@ -138,6 +138,8 @@ def draw_arguments(rng, algorithm, small):
     if algorithm in ("closeness", "harmonic"):
         improved = {"wf_improved": bool(rng.integers(2))} if algorithm == "closeness" else {}
         return {"k": [None, int(rng.integers(1, 1 + max(n, 1)))][rng.integers(2)], "seed": 3, **improved}
+    if algorithm == "diameter":
+        return {"max_searches": [None, int(rng.integers(1, 5))][rng.integers(2)]}
     if algorithm == "clustering":
         return {"semantics": ["networkx", "graphalytics"][rng.integers(2)]}
     if algorithm == "leiden":

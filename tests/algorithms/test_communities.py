@@ -10,7 +10,6 @@ import evener as ev
 from evener.errors import ArgumentError, VerificationError
 from evener.spec.answer import Claim
 from evener.testing.algorithms import AlgorithmContract
-from evener.testing.ranks import run_ranks
 from support import communities as twins
 
 
@@ -62,19 +61,6 @@ class TestModularity(AlgorithmContract):
         if graph.m:
             found = nx.community.modularity(by_networkx(graph), sets_of(arguments["communities"]))
         return {"modularity": np.array([found])}
-
-    def test_answers_do_not_depend_on_late_ranks(self):
-        graph = random_graph(3)
-        expected = float(ev.modularity(graph, np.arange(60) % 5, on="cpu:1"))
-
-        def run(world):
-            placed = ev.partition(graph, [self.kind] * (1 + world.rank % 2), policy="random")
-            result = ev.modularity(placed, np.arange(60) % 5)
-            ev.verify(result)
-            return float(result)
-
-        for late in range(3):
-            assert run_ranks(3, run, late=late) == [expected] * 3
 
     def test_the_command_line_runs_and_verifies_it(self, tmp_path, capsys):
         graph, table = str(tmp_path / "g.evg"), str(tmp_path / "communities.parquet")

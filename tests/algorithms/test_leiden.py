@@ -86,6 +86,14 @@ def test_a_higher_resolution_gives_more_communities():
     assert counts[0] < counts[-1]
 
 
+@pytest.mark.parametrize("run", [ev.leiden, ev.louvain])
+def test_without_a_penalty_components_are_communities(run):
+    graph = ev.read("uniform:8,edge_factor=1")
+    result = run(graph, resolution=0, on=["cpu:1"] * 2)
+    assert np.array_equal(result["community"], ev.wcc(graph)["component"])
+    ev.verify(result)
+
+
 def test_seeds_give_the_same_answer_again():
     graph = random_graph()
     one, other = (ev.leiden(graph, seed=3)["community"] for _ in range(2))
@@ -93,7 +101,7 @@ def test_seeds_give_the_same_answer_again():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"resolution": 0}, {"resolution": "x"}, {"seed": -1}, {"weights": 1.5}]
+    "arguments", [{"resolution": -1}, {"resolution": "x"}, {"seed": -1}, {"weights": 1.5}]
 )
 def test_bad_arguments_are_refused(arguments):
     with pytest.raises(ArgumentError, match=f"{next(iter(arguments))}=?:"):

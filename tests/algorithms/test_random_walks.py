@@ -1,16 +1,23 @@
 """Random walks: distributions against exact probabilities, equal walks for any split, and the verifier."""
 
+from importlib import import_module
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from scipy.stats import chisquare
 
 import evener as ev
 from evener.cli import main
 from evener.spec.answer import Claim
 from evener.spec.verify import verify
+from evener.testing.algorithms import AlgorithmContract
 from evener.testing.graphs import SHAPES, build
 from evener.testing.ranks import run_ranks
+from support.fake_elements import parse_apart
+from support.fake_gpu import FakeGpu
 
 WEIGHTS = np.array([1.0, 2.0, 4.0, 0.5, 0.0, 3.0])
 # An edge from 0 to 1, from 1 to 0, 2, 3, 3, 4, and from 0 to 2; vertices 2 to 4 are dead ends.
@@ -46,24 +53,71 @@ def test_restarts_have_the_given_probability():
     assert chisquare([restarts, steps - restarts], [steps / 4, steps * 3 / 4]).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("rules", [{}, {"p": 0.5, "q": 2.0, "restart": 0.1}])
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_walks_follow_edges_and_do_not_depend_on_the_split(shape, directed, rules):
-    graph = build(SHAPES[shape](), directed=directed)
-    expected = ev.random_walks(graph, length=9, **rules, on="cpu:1")
-    verify(expected)
-    for on in ("cpu:2", ["cpu:1"] * 2):
-        np.testing.assert_array_equal(
-            ev.random_walks(graph, length=9, **rules, on=on)["walk"], expected["walk"]
-        )
+class TestRandomWalks(AlgorithmContract):
+    """Walks of the simple rule on any elements and ranks equal those on one thread."""
+
+    name = "random_walks"
+
+    def arguments(self, graph):
+        return {"length": 9}
+
+    def expected(self, graph, arguments):
+        return {"walk": ev.random_walks(graph, **arguments, on="cpu:1")["walk"]}
 
 
-def test_ranks_share_the_walks():
+class TestBiasedWalks(TestRandomWalks):
+    """Walks with restarts that depend on two vertices."""
+
+    def arguments(self, graph):
+        return {"length": 9, "p": 0.5, "q": 2.0, "restart": 0.1}
+
+
+def place_apart(graph, on):
+    """Place a graph on elements with memories of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("evener.partition.placement"), "parse_elements", parse_apart)
+        return ev.partition(graph, on)
+
+
+@pytest.mark.parametrize("on", [["late:0"], ["apart:0", "peer:1"], ["cpu:1", "peer:1", "peer:1"]])
+@pytest.mark.parametrize("rules", [{}, *RULES[1:3], {"p": 0.5, "restart": 0.3}])
+def test_elements_with_their_own_memory_divide_the_walks(on, rules):
     graph = build(SHAPES["rmat"](), directed=True)
-    expected = ev.random_walks(graph, length=5)["walk"]
-    parts = run_ranks(3, lambda _: ev.random_walks(graph, length=5, on="cpu:1")["walk"])
-    np.testing.assert_array_equal(np.concatenate(parts), expected)
+    expected = ev.random_walks(graph, length=9, walks_per_vertex=2, seed=3, **rules, on=["cpu:1"])
+    placed = place_apart(graph, on)
+    for _ in range(2):  # the second run uses the rows and sums of the first
+        result = ev.random_walks(placed, length=9, walks_per_vertex=2, seed=3, **rules)
+        np.testing.assert_array_equal(result["walk"], expected["walk"])
+        assert result.edges == expected.edges == (expected["walk"][:, 1:] >= 0).sum()
+
+
+def test_sums_of_weights_are_kept_with_the_placed_graph():
+    placed = ev.partition(GRAPH, on="cpu:1")
+    runs = [ev.random_walks(placed, seed=seed).timeline for seed in range(2)]
+    assert [[span.phase for span in run.spans] for run in runs] == [["sum weights", "walk"], ["walk"]]
+    assert all(span.compute > 0 for run in runs for span in run.spans)
+    assert runs[1].spans[0].active == GRAPH.n
+
+
+def test_a_gpu_without_memory_for_a_copy_of_the_edges(monkeypatch):
+    expected = ev.random_walks(GRAPH, on="cpu:1")["walk"]
+    module = import_module("evener.partition.placement")
+    monkeypatch.setattr(module, "parse_elements", lambda *_, **__: [FakeGpu("cuda:0", 0)])
+    placed = ev.partition(GRAPH, on="cuda:0")
+    np.testing.assert_array_equal(ev.random_walks(placed)["walk"], expected)
+    placed = ev.partition(GRAPH, on="cuda:0")
+    monkeypatch.setattr(FakeGpu, "room_after", lambda *_: 100)
+    message = r"needs \d+ bytes on cuda:0 for a copy of all edges, and 100 bytes are free; place .*cpu"
+    with pytest.raises(ev.DeviceOutOfMemory, match=message):
+        ev.random_walks(placed)
+
+
+def test_ranks_with_parts_of_a_graph_are_refused():
+    def run(_):
+        with pytest.raises(ev.ArgumentError, match="needs the whole graph on each rank; read it with"):
+            ev.random_walks("rmat:5", on="cpu:1")
+
+    run_ranks(2, run)
 
 
 @pytest.mark.parametrize(("row", "column", "value"), [(0, 0, 5), (0, 1, 0), (0, 1, -1), (0, 2, 77)])
@@ -93,3 +147,34 @@ def test_the_command_line_writes_lists(tmp_path):
     rows = pq.read_table(table)["walk"].to_pylist()
     assert rows[1] == [2]
     assert rows[0][0] == 0
+
+
+FORMATS = {
+    ".parquet": (pq.read_table, pq.write_table),
+    ".arrow": (feather.read_table, feather.write_feather),
+}
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("names", [False, True])
+def test_saved_walks_are_verified(tmp_path, suffix, names, evener):
+    ends = [np.array(list("abcde"))[column] if names else column for column in ([0, 1, 1, 1], [1, 0, 2, 3])]
+    ev.write(ev.Graph.from_edges(*ends), tmp_path / "g.evg")
+    path = tmp_path / f"walks{suffix}"
+    result = ev.random_walks(ev.read(tmp_path / "g.evg"), length=4, on="cpu:1")
+    result.write(path)
+    words = ["verify", "random_walks", str(tmp_path / "g.evg"), str(path)]
+    assert evener(*words).status == 0
+    read, write = FORMATS[suffix]
+    table = read(path)
+    lists = table["walk"].to_pylist()
+    wrong = [[*lists[0][:-1], *lists[0][:1]], [*lists[0], lists[0][0]], [], None, [None, *lists[0]]]
+    for other in wrong:
+        column = pa.array([other, *lists[1:]], table["walk"].type)
+        write(pa.table({"walk": column}).replace_schema_metadata(table.schema.metadata), str(path))
+        assert evener(*words).status == 3, other
+
+
+def test_text_files_hold_no_lists(tmp_path):
+    with pytest.raises(ev.ArgumentError, match=r"format with lists .* 'walk'; write .parquet or .arrow"):
+        ev.random_walks(GRAPH, length=2).write(tmp_path / "walks.csv")

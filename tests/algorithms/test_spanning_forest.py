@@ -10,7 +10,6 @@ import evener as ev
 from evener.errors import ArgumentError, VerificationError
 from evener.spec.answer import Claim
 from evener.testing.algorithms import AlgorithmContract
-from evener.testing.ranks import run_ranks
 
 
 def kruskal(graph, weights=None):
@@ -41,21 +40,6 @@ class TestSpanningForest(AlgorithmContract):
 
     def expected(self, graph, arguments):
         return columns(graph, kruskal(graph))
-
-    def test_answers_do_not_depend_on_late_ranks(self):
-        for graph in (max(self.graphs(), key=lambda graph: graph.m), self.graphs()[0]):
-            expected = self.expected(graph, {})
-
-            def run(world, graph=graph):
-                placed = ev.partition(graph, ["cpu:1"] * (1 + world.rank % 2))
-                result = ev.spanning_forest(placed)
-                ev.verify(result)
-                return {name: result[name] for name in result}
-
-            for late in range(3):
-                parts = run_ranks(3, run, late=late)
-                for name, own in expected.items():
-                    np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), own)
 
 
 def weighted(seed=0, n=200, m=900, directed=False):

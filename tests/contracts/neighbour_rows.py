@@ -122,7 +122,8 @@ def check_rows(pg: PartitionedGraph, rows: np.ndarray, mutual: np.ndarray, *, or
             assert (np.diff(offsets[p]) == lengths[p][first[p] : first[p] + len(listed)]).all()
             reached[p] += len(listed)
             single = len(offsets[p]) == 2
-            assert count == 0 or single or offsets[p][-1] <= max(7, len(made.targets[p]))
+            most = max(neighbour_rows.MIN_BATCH, len(made.targets[p]))
+            assert count == 0 or single or offsets[p][-1] <= most
     assert reached == [len(numbers) for numbers in vertices]
     rng = np.random.default_rng(pg.world.rank)
     wanted = [rng.integers(0, pg.graph.n, 9 * p).astype(np.uint32) for p in range(len(vertices))]

@@ -91,6 +91,9 @@ CASES = {
     "vertex program with weights": (distances, "grid:9x9,weights=1..9", 6),
     "k_core": (partial(ev.k_core, k=3), "grid:9x9", 4),
     "hits": (ev.hits, "rmat:8,directed", 6),
+    "leiden": (ev.leiden, "grid:9x9", 9),
+    "louvain": (ev.louvain, "grid:9x9", 4),
+    "label_propagation": (ev.label_propagation, "grid:9x9", 3),
 }
 NO_VERIFIER = ("gimv", "gimv with weights", "gimv with fields", "vertex program with weights")
 # The elements and the policy of a run, and those of another run that resumes it.
@@ -127,7 +130,7 @@ def resume(folder):
 
 def marked(name):
     """Return a case. The everyday command compiles one GIM-V program and one library algorithm."""
-    programs = ("gimv with weights", "gimv with fields", "vertex program with weights", "hits")
+    programs = ("gimv with weights", "gimv with fields", "vertex program with weights", "hits", "leiden")
     return pytest.param(name, marks=[pytest.mark.slow] * (name in programs))
 
 
@@ -219,8 +222,30 @@ def test_distances_beyond_32_bits(tmp_path):
     assert len({span.superstep for span in result.timeline if span.phase == "begin"}) == 1
 
 
+def chain_of_cycles():
+    """Return a graph with a cycle of three vertices for each round of `scc`."""
+    v = np.arange(30)
+    tails, heads = np.append(v, v[2:-3:3]), np.append(v - v % 3 + (v + 1) % 3, v[3::3])
+    return ev.Graph.from_edges(tails, heads)
+
+
+@pytest.mark.parametrize("name", ["coloring", "core_number", "scc"])
+def test_rounds_of_several_elements(tmp_path, name):
+    """A run on one element, or on three, continues the rounds of two elements."""
+    run = getattr(ev, name)
+    graph = chain_of_cycles() if name == "scc" else ev.read("grid:20x20" if name == "coloring" else "rmat:8")
+    placed = ev.partition(graph, "cpu:1,cpu:1", policy="random")
+    whole = run(placed)
+    stopped(run, placed, tmp_path / "a", whole.timeline.supersteps // 2)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    for on, folder in (("cpu:1", "a"), ("cpu:1,cpu:1,cpu:1", "b")):
+        result = run(graph, on=on, checkpoint=resume(tmp_path / folder))
+        check_equal(result, values(whole))
+        assert result.outcome == whole.outcome
+
+
 @pytest.mark.parametrize(
-    ("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3), ("k_core", 3)]
+    ("name", "ranks"), [("pagerank", 3), ("bfs", 1), ("sssp of integers", 3), ("k_core", 3), ("louvain", 3)]
 )
 def test_ranks(tmp_path, name, ranks):
     """Two ranks continue to the same bytes; another number of ranks continues to the same answer."""

@@ -38,6 +38,11 @@ RUNS = {
     "betweenness": (ev.betweenness, "rmat:5", {"sources": range(1, 9)}, 12),
     "wcc": (ev.wcc, "rmat:6", {}, None),
     "k_core": (ev.k_core, "grid:5x5", {"k": 3}, 3),
+    "louvain": (ev.louvain, "grid:5x5", {}, 3),
+    "label_propagation": (ev.label_propagation, "grid:5x5", {}, 3),
+    "leiden": (ev.leiden, "grid:5x5", {}, 5),
+    "scc": (ev.scc, "uniform:10,edge_factor=2,directed", {}, None),
+    "coloring": (ev.coloring, "grid:5x5", {}, None),
 }
 # For each algorithm a change of its first array that no run would write.
 STATES = {
@@ -47,6 +52,11 @@ STATES = {
     "betweenness": lambda own: own.__setitem__(3, -np.inf),
     "wcc": lambda own: own.__setitem__(3, 64),
     "k_core": lambda own: own[:-1],
+    "louvain": lambda own: own.__setitem__(3, 0xFFFFFFFF),
+    "label_propagation": lambda own: own.__setitem__(3, 0xFFFFFFFF),
+    "leiden": lambda own: own.__setitem__(3, 25),
+    "scc": lambda own: own.__setitem__(3, 1024),
+    "coloring": lambda own: own.__setitem__(3, 25),
 }
 
 

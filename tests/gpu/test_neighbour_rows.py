@@ -14,6 +14,7 @@ from contracts.neighbour_rows import (
     expected_rows,
 )
 from evener.partition.footprint import Tiers
+from evener.primitives import neighbour_rows
 from evener.testing.graphs import SHAPES, build
 from support.host_tiers import keep_on_host
 
@@ -28,6 +29,7 @@ class TestNeighbourRows(NeighbourRowsContract):
 def test_edges_in_host_memory_and_on_a_cpu(monkeypatch, shape, directed, host_share):
     """Rows of edges in host memory begin with hubs, so a GPU sorts them."""
     keep_on_host(monkeypatch, Tiers(host_share, 3))
+    monkeypatch.setattr(neighbour_rows, "MIN_BATCH", 7)
     graph = build(SHAPES[shape](), directed=directed)
     for on, oriented in product((["cuda:0"], ["cpu:1", "cuda:0"]), (False, True)):
         pg = ev.partition(graph, on, policy="high", alpha=0.3 if len(on) > 1 else None)

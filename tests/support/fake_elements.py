@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from inspect import signature
 from threading import Lock
 
 import numpy as np
 
 from evener.elements import CpuElement
+
+# Files of kernels whose arguments may be None on a CPU and are empty arrays on a GPU, and their names.
+_WITH_OPTIONAL_ARGUMENTS = (
+    "label_sums_cpu",
+    "label_totals_cpu",
+    "contract_cpu",
+    "spanning_forest.kernels_cpu",
+)
+_OPTIONAL_ARGUMENTS = ("weights", "far_weights", "within")
 
 
 class Held(np.ndarray):
@@ -142,8 +152,15 @@ class ApartElement(CpuElement):
             copy.wait()
 
     def run(self, function, *args):
+        """Call a kernel, or a function that computes with arrays in the memory of this element."""
         self._catch_up()
-        return super().run(function, *args)
+        if function in self._kernels_on_held.values():
+            return super().run(function, *args)
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, Held):
+            function = getattr(self._seen(owner), function.__name__)
+        answer = super().run(function, *(self._seen(arg) if isinstance(arg, Held) else arg for arg in args))
+        return self._held(answer) if isinstance(answer, np.ndarray) else answer
 
     def wait(self):
         self._waited += self._copies
@@ -163,9 +180,12 @@ class ApartElement(CpuElement):
     def kernel(self, name):
         if name not in self._kernels_on_held:
             kernel = super().kernel(name)
+            optional = _optional_arguments(kernel)
 
             def on_own_arrays(*args):
                 given = [self._seen(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+                for i in optional:
+                    given[i] = given[i] if given[i] is None or len(given[i]) else None
                 answer = kernel(*given)
                 return Late(answer) if self.deferred and answer is not None else answer
 
@@ -215,6 +235,14 @@ class ReadingElement(PeerElement):
         self._catch_up()
         assert isinstance(array, Held)
         return array.view(np.ndarray)
+
+
+def _optional_arguments(kernel):
+    """Return the places of arguments that are None on a CPU where a GPU has an empty array."""
+    function = getattr(kernel, "py_func", kernel)
+    if not function.__module__.endswith(_WITH_OPTIONAL_ARGUMENTS):
+        return []
+    return [i for i, name in enumerate(signature(function).parameters) if name in _OPTIONAL_ARGUMENTS]
 
 
 def _check_exchanged(*arrays):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from support.fake_elements import ApartElement
@@ -29,6 +31,9 @@ class FakeGpu(ApartElement):
 
     def sort(self, keys):
         self.run(np.ndarray.sort, keys)
+
+    def argsort(self, keys):
+        return self.run(partial(np.argsort, kind="stable"), keys).view(np.uint64)
 
 
 class SizedGpu:

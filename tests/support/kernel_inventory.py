@@ -28,12 +28,14 @@ OF_ALGORITHMS = [
     "evener.algorithms.wcc:kernels",
     "evener.primitives:bit_search",
     "evener.primitives:contract",
+    "evener.primitives:distance_bounds",
     "evener.primitives:label_sums",
     "evener.primitives:label_totals",
     "evener.primitives:frontier",
     "evener.primitives:neighbour_rows",
     "evener.primitives:pair_scores",
     "evener.primitives:triangles",
+    "evener.primitives:walks",
 ]
 FILES = [*SHARED, *OF_ALGORITHMS]
 # The contracts of algorithms call these, and not the parity matrix.

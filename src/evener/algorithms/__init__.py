@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from evener.algorithms.coloring.coloring import coloring as coloring
     from evener.algorithms.common_neighbors import common_neighbors as common_neighbors
     from evener.algorithms.core_number.core_number import core_number as core_number
+    from evener.algorithms.diameter import diameter as diameter
+    from evener.algorithms.eccentricity import eccentricity as eccentricity
     from evener.algorithms.eigenvector import eigenvector as eigenvector
     from evener.algorithms.harmonic import harmonic as harmonic
     from evener.algorithms.hits import hits as hits

@@ -55,8 +55,7 @@ def cdlp(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count.
+        Weights do not count.
     max_iter : int, default 10
         The number of iterations.
 

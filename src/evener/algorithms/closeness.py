@@ -77,8 +77,7 @@ def closeness(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. A distance is a
-        number of edges, from tail to head; weights do not count.
+        A distance is a number of edges, from tail to head; weights do not count.
     k : int, optional
         Number of sources to draw without repeats. Default: all vertices, which is exact.
     seed : int, default 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
-    from evener.spec.run_options import RunOptions
+    from evener.spec.run_options import BasicOptions
 
 __all__ = ["SPEC", "check", "clustering"]
 
@@ -65,7 +65,7 @@ def clustering(
     graph: Graph | PartitionedGraph | str,
     *,
     semantics: str = "networkx",
-    **options: Unpack[RunOptions],
+    **options: Unpack[BasicOptions],
 ) -> Result:
     """Return the clustering coefficient of every vertex.
 
@@ -75,8 +75,7 @@ def clustering(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
-        self-loops and repeated edges do not count.
+        Weights, self-loops and repeated edges do not count.
     semantics : {"networkx", "graphalytics"}, default "networkx"
         "graphalytics" is LDBC's coefficient: in a directed graph, the number of directed edges among the d
         neighbours, over d (d - 1). A neighbour in both directions counts once.

@@ -1,9 +1,9 @@
 """Eigenvector centrality: the eigenvector of the largest eigenvalue, over in-edges.
 
-Power iteration on the adjacency matrix, whose entries are weights, plus a multiple of the identity, so that
-bipartite graphs converge too. The multiple follows from the growth of the last superstep, an estimate of the
-largest eigenvalue, so another unit of the weights gives the same values. Each superstep divides by the sum of
-the values. Without edges, all vertices are equal.
+Idea: power iteration on the adjacency matrix, whose entries are weights. A multiple of the identity is added,
+so that bipartite graphs converge too. The growth in the last superstep, an estimate of the largest
+eigenvalue, gives the multiple. So another unit of the weights gives the same values. Each superstep divides
+by the sum of the values. Without edges, all vertices are equal.
 
 Bonacich: Power and centrality (1987).
 """
@@ -76,7 +76,6 @@ def eigenvector(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
     tol : float, default 1e-9
         The run ends if the sum of all changes of an iteration, over the sum of the values, is below it.
     max_iter : int, default 1000

@@ -72,7 +72,6 @@ def hits(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
     tol : float, default 1e-9
         The run ends if the sum of all changes of a superstep, over the sum of the values, is below it.
     max_iter : int, default 1000

@@ -54,8 +54,7 @@ def k_core(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count.
+        Weights do not count.
     k : int, default 2
         The smallest number of edges of a vertex in the core. Repeated edges and self-loops count.
 

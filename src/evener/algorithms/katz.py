@@ -74,7 +74,6 @@ def katz(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
     attenuation : float, optional
         The factor for each edge of a walk, below 1 over the largest eigenvalue. Default: 1 / (1 + the largest
         sum of the weights of a vertex's out-edges). Without weights, the sum is the out-degree.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from evener.engine.checkpoints.state import VertexNumbers
+from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral
 from evener.primitives.exact_weights import exact_weights
@@ -58,7 +58,8 @@ SPEC = AlgorithmSpec(
     ),
     directions="both",
     reads_every_edge=True,
-    state=StateBytes(36, 8),
+    # Labels, strengths and bitmaps, and a bit of each group.
+    state=StateBytes(38, 8),
     host_state=StateBytes(16, 4),
     traffic=Traffic(pushed=0.125, pulled=4.125),
     unit="a round",
@@ -90,8 +91,7 @@ def label_propagation(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. In a directed
-        graph, an edge counts at both ends. Repeated edges count, and self-loops do not.
+        In a directed graph, an edge counts at both ends. Repeated edges count, and self-loops do not.
     seed : int, default 1
         The seed of the groups. With the same seed, the communities are the same on any elements.
     max_iter : int, default 100
@@ -128,12 +128,12 @@ def label_propagation(
     weighted = weights_used(run.graph, weights, "label propagation")
     pg = run.place()
     engine = run.engine()
-    sums = LabelSums(engine_on(engine, exact_weights(pg, used=weighted)), weighted=weighted, resolution=0.0)
+    sums = LabelSums(engine_on(engine, exact_weights(pg, used=weighted)), weighted=weighted, resolution=None)
     rounds, settled = 0, False
     with run.checkpoints(engine, {"seed": seed, "weights": weighted}) as checkpoints:
         sums.begin()
         while True:
-            state: dict[str, Any] = {"label": VertexNumbers(sums.label), "active": sums.active}
+            state: dict[str, Any] = {"label": Bounded(sums.label, 0, pg.graph.n - 1), "active": sums.active}
             rounds, settled = checkpoints.step(state, rounds, settled)
             if checkpoints.restored:
                 engine.pull(sums.label)

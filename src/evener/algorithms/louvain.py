@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from evener.algorithms.modularity import checked_resolution
-from evener.engine.checkpoints.state import VertexNumbers
+from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral, is_number
 from evener.primitives.contract import contract
@@ -65,7 +65,7 @@ SPEC = AlgorithmSpec(
     directions="both",
     reads_every_edge=True,
     # Labels, strengths, totals and bitmaps; members and merged rows of the next level.
-    state=StateBytes(80, 16),
+    state=StateBytes(81, 16),
     host_state=StateBytes(28, 8),
     traffic=Traffic(pushed=0.125, pulled=4.125),
     unit="a round",
@@ -94,8 +94,7 @@ def louvain(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Directions,
-        self-loops and repeated edges count as in NetworkX's modularity.
+        Directions, self-loops and repeated edges count as in NetworkX's modularity.
     resolution : float, default 1
         The factor of the expected weight inside communities. With more than 1, communities are smaller.
     seed : int, default 1
@@ -189,8 +188,9 @@ class _Levels:
         limit = self._given["max_levels"]
         community, done = own_labels(self._engine), self._engine.partitioned.graph.m == 0
         label = None  # of the vertices of the last level
+        last = self._engine.partitioned.graph.n - 1
         while True:
-            state = {"community": VertexNumbers(community)}
+            state = {"community": Bounded(community, 0, last)}
             self.count, self.modularity, done = checkpoints.step(state, self.count, self.modularity, done)
             if done or (limit is not None and self.count >= limit):
                 return community

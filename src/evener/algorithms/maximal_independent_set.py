@@ -56,8 +56,7 @@ def maximal_independent_set(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count.
+        Weights do not count.
     seed : int, default 1
         The seed of the random priorities.
 

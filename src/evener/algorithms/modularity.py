@@ -73,8 +73,7 @@ def modularity(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Self-loops and
-        repeated edges count as in NetworkX.
+        Self-loops and repeated edges count as in NetworkX.
     communities : array of shape (n,), or mapping of id to number, optional
         The community of each vertex, in the order of the ids: numbers or strings. With several ranks, all
         ranks give all communities. Default: each vertex is a community.

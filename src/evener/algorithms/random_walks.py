@@ -51,10 +51,9 @@ SPEC = AlgorithmSpec(
     ),
     directions="out",
     reads_every_edge=False,
-    state=StateBytes(0, 0),
+    state=StateBytes(8, 0),
     host_state=StateBytes(0, 0),
     traffic=Traffic(0, 0),
-    kinds=("cpu",),
     synonyms=("uniform_random_walks", "biased_random_walks", "node2vec_random_walks", "random_walk"),
 )
 
@@ -78,8 +77,9 @@ def random_walks(
 ) -> Result:
     """Return random walks along out-edges.
 
-    The same seed gives the same walks, whatever the elements, ranks and threads. The algorithm runs on CPUs;
-    with several ranks, each rank needs the whole graph.
+    The same seed gives the same walks, whatever the elements, ranks and threads. Elements and ranks divide
+    the walks. Each rank needs the whole graph. A GPU needs memory for a copy of all edges, and keeps the
+    walks until they are read.
 
     Parameters
     ----------
@@ -112,6 +112,8 @@ def random_walks(
     ArgumentError
         If an argument has a wrong type or value, or if weights are used and one is negative or not finite.
         If each rank has only a part of the graph.
+    OutOfMemoryError
+        If there is no memory for the walks, or on a GPU for a copy of all edges.
 
     Examples
     --------
@@ -133,9 +135,8 @@ def random_walks(
     )
     numbers = np.arange(run.graph.n) if sources is None else run.graph.numbers_of(list(sources))
     engine = run.engine()
-    walks = random_walk_rows(engine, np.asarray(numbers).astype(np.uint32), rules)
+    walks, steps = random_walk_rows(engine, np.asarray(numbers).astype(np.uint32), rules)
     listed = None if sources is None else list(sources)
-    steps = engine.partitioned.world.allreduce(int(np.count_nonzero(walks[:, 1:] >= 0)), "sum")
     parameters = {**rules._asdict(), "weights": weighted, "sources": listed}
     del parameters["weighted"]
     return run.finish(engine, {"walk": walks}, parameters=parameters, edges=steps)
@@ -160,8 +161,10 @@ def check(answer: Answer) -> None:
     length, each = (count_parameter(answer, name) for name in ("length", "walks_per_vertex"))
     listed = parameters.get("sources")
     sources = np.repeat(np.arange(graph.n) if listed is None else graph.numbers_of(listed), each)
-    if walks.shape != (len(sources), length + 1):
+    if walks.ndim != 2 or len(walks) != len(sources) or walks.shape[1] > length + 1:
         fail(answer, "there is a row for each walk", f"shape {walks.shape}, {len(sources)} walks")
+    # A table has no places after the end of its longest walk.
+    walks = np.pad(walks, ((0, 0), (0, length + 1 - walks.shape[1])), constant_values=NO_VERTEX)
     if (wrong := np.flatnonzero(walks[:, 0] != sources)).size:
         fail(answer, "walks begin at their sources", f"walk {wrong[0]} does not")
     before, after = walks[:, :-1], walks[:, 1:]
@@ -177,7 +180,8 @@ def check(answer: Answer) -> None:
     if parameters.get("restart"):
         steps &= after != sources[:, None]
     pairs = before[steps].astype(np.uint64) * np.uint64(graph.n) + after[steps]
-    if not np.isin(pairs, tails * np.uint64(graph.n) + heads).all():
+    edges = tails * np.uint64(graph.n) + heads  # ascending, as the rows of the graph
+    if not (np.searchsorted(edges, pairs, "left") < np.searchsorted(edges, pairs, "right")).all():
         fail(answer, "steps follow edges", "a step follows no edge")
 
 

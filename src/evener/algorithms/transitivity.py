@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
-    from evener.spec.run_options import RunOptions
+    from evener.spec.run_options import BasicOptions
 
 __all__ = ["SPEC", "check", "transitivity"]
 
@@ -47,14 +47,13 @@ SPEC = AlgorithmSpec(
 
 
 @driver(SPEC)
-def transitivity(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) -> Result:
+def transitivity(graph: Graph | PartitionedGraph | str, **options: Unpack[BasicOptions]) -> Result:
     """Return the transitivity of a graph: the share of its paths of two edges that are part of a triangle.
 
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Directions,
-        weights, self-loops and repeated edges do not count.
+        Directions, weights, self-loops and repeated edges do not count.
 
     Returns
     -------

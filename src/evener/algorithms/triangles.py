@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.answer import Answer
-    from evener.spec.run_options import RunOptions
+    from evener.spec.run_options import BasicOptions
 
 __all__ = ["SPEC", "check", "triangles"]
 
@@ -51,14 +51,13 @@ SPEC = AlgorithmSpec(
 
 
 @driver(SPEC)
-def triangles(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) -> Result:
+def triangles(graph: Graph | PartitionedGraph | str, **options: Unpack[BasicOptions]) -> Result:
     """Return the number of triangles of every vertex, ignoring the direction of edges.
 
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
-        self-loops and repeated edges do not count.
+        Weights, self-loops and repeated edges do not count.
 
     Returns
     -------

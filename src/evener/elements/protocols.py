@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeGuard
 
     import numpy as np
     from numpy.typing import DTypeLike, NDArray
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.system.world import World
 
-__all__ = ["Clock", "Element", "GpuElement", "Memory", "Queue", "copy_between", "padded_words"]
+__all__ = ["Clock", "Element", "GpuElement", "Memory", "Queue", "copy_between", "is_gpu", "padded_words"]
 
 # Words of 64 bits in a memory transaction of a GPU.
 _LINE_WORDS = 16
@@ -260,6 +261,19 @@ class GpuElement(Element, Protocol):
     def fill(self, array: NDArray[Any], value: object) -> None:
         """Set all elements of an array to one value."""
         ...
+
+    def sort(self, keys: NDArray[Any]) -> None:
+        """Sort an array of unsigned integers in place."""
+        ...
+
+    def argsort(self, keys: NDArray[Any]) -> NDArray[np.uint64]:
+        """Return the positions of the values in stable ascending order."""
+        ...
+
+
+def is_gpu(element: Element) -> TypeGuard[GpuElement]:
+    """Return whether an element is a GPU."""
+    return element.kind == "cuda"
 
 
 def copy_between(sender: Element, receiver: Element, source: NDArray[Any], target: NDArray[Any]) -> Any:

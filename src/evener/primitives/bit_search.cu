@@ -5,17 +5,7 @@
 // `candidates` flags the vertices with an in-neighbour in `frontier`.
 
 #include "common.cuh"
-
-// The bit of a source, 0 for other vertices.
-__device__ inline u64 bit_of(u32 number, Array<const u32> sources) {
-    u64 low = 0, high = sources.length;
-    while (low < high) {
-        u64 middle = (low + high) / 2;
-        if (sources[middle] < number) low = middle + 1;
-        else high = middle;
-    }
-    return low < sources.length && sources[low] == number ? 1ull << low : 0;
-}
+#include "source_bits.cuh"
 
 // Clear all words and flags, and write the bits of the sources. `sources` are ascending numbers.
 __global__ void PARALLEL(256) begin_searches(

@@ -60,19 +60,26 @@ class BitSearch:
     Parameters
     ----------
     engine : Engine
+
+    Attributes
+    ----------
+    seen : PartitionedArray
+        For each owned vertex, the searches that have reached it, uint64. A caller may exchange it for another
+        array, to keep the searches of a run.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._words = [engine.array("uint64", 0) for _ in range(2)]
         self._flags = engine.bitmaps(3)
-        self._seen = engine.owned_array("uint64")
+        self.seen = engine.owned_array("uint64")
 
-    def run(self, sources: NDArray[np.integer]) -> Iterator[Level]:
+    def run(self, sources: NDArray[np.integer], *, backward: bool = False) -> Iterator[Level]:
         """Yield the levels of the searches from up to 64 vertices, given their numbers without repeats.
 
         This is a collective operation; all ranks must call it, and take all levels. The search from
-        ``sources[k]`` has bit ``k`` of the numbers in ascending order.
+        ``sources[k]`` has bit ``k`` of the numbers in ascending order. With `backward`, searches follow edges
+        from head to tail.
         """
         engine = self._engine
         frontier, arriving = self._words
@@ -80,10 +87,11 @@ class BitSearch:
         every = np.uint64(2 ** len(sources) - 1)
         numbers = engine.upload_to_all(np.sort(sources).astype(np.uint32))
         engine.compute(
-            kernels.begin_searches, engine.vertices, numbers, frontier, arriving, self._seen, *self._flags
+            kernels.begin_searches, engine.vertices, numbers, frontier, arriving, self.seen, *self._flags
         )
-        in_offsets, in_targets, _ = engine.in_
-        offsets, targets, _ = engine.out
+        ahead, behind = (engine.in_, engine.out) if backward else (engine.out, engine.in_)
+        in_offsets, in_targets, _ = behind
+        offsets, targets, _ = ahead
         edges = engine.compute(kernels.mark_sources, offsets, changed, frontier)
         distance, limit = 0, engine.partitioned.graph.m // _FEW
         while edges:
@@ -95,7 +103,7 @@ class BitSearch:
             engine.pull(frontier, changed=changed)
             active, edges = engine.compute(
                 kernels.take_bits, not few, every, offsets, in_offsets, in_targets, candidates, frontier,
-                self._seen, arriving, next_changed, count_next_active=True,
+                self.seen, arriving, next_changed, count_next_active=True,
             )  # fmt: skip
             engine.compute(kernels.clear_words, changed, frontier)
             frontier, arriving = arriving, frontier

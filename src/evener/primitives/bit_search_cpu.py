@@ -21,6 +21,7 @@ __all__ = [
     "add_distances",
     "add_reciprocals",
     "begin_searches",
+    "bit_of",
     "clear_words",
     "mark_neighbours",
     "mark_sources",
@@ -36,7 +37,7 @@ _CHUNK = np.uint64(4)
 
 
 @vertex_step
-def _bit_of(number, sources):
+def bit_of(number, sources):
     """Return the bit of a source, 0 for other vertices."""
     low, high = _ZERO, np.uint64(len(sources))
     while low < high:
@@ -58,7 +59,7 @@ def begin_searches(vertices, sources, frontier, arriving, seen, changed, next_ch
     for v in prange(len(frontier)):
         frontier[v] = arriving[v] = _ZERO
     for v in prange(len(seen)):
-        frontier[v] = seen[v] = _bit_of(vertices[v], sources)
+        frontier[v] = seen[v] = bit_of(vertices[v], sources)
 
 
 @parallel

@@ -78,7 +78,7 @@ def _hash(target, mask):
 
 @vertex_step
 def enter_row(targets, begin, end, table):
-    """Enter the targets ``begin:end``, each of which is there once. Return the mask of hash values."""
+    """Enter the targets ``begin:end`` of a row without repeated targets. Return the mask of hash values."""
     mask = _capacity(end - begin) - _ONE
     for h in range(mask + _ONE):
         table.keys[h] = _EMPTY

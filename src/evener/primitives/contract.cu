@@ -160,8 +160,8 @@ template <typename Weight> struct Merger {
         return {row_targets.at + begins[c], row_weights.at + begins[c], begins[c + 1] - begins[c]};
     }
 
-    // Enter all edges of long rows. A thread adds up the inside of a new vertex, and a warp the weights of equal
-    // pairs of new vertices, because atomic additions to few places are slow.
+    // Enter all edges of long rows. Atomic additions to few places are slow. So a thread first adds up the inside of
+    // a new vertex, and a warp first adds up the weights of equal pairs of new vertices.
     __device__ void enter_long() const {
         __shared__ u64 low, high;
         u32 current = EMPTY;

@@ -47,7 +47,7 @@ def exact_weights(pg: PartitionedGraph, *, used: bool) -> PartitionedGraph:
     ]
     # A first unit for the largest weight on all edges; then a unit for the sum of weights, rounded up.
     unit = _unit(largest)
-    own = sum(float(part.sum()) for element, one in edges for part in _rounded(element, one, unit))
+    own = sum(float(element.run(part.sum)) for element, one in edges for part in _rounded(element, one, unit))
     whole = pg.world.allreduce(own, "sum")
     unit = min(unit, _unit(whole + 2.0 * unit * pg.graph.m))
     pairs = zip(pg.elements, pg.partitions, strict=True)

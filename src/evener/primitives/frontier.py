@@ -4,9 +4,13 @@ Idea: each member lowers the values of its neighbours to its own value, and the 
 members. A partition continues until it has no members. Then the lowered mirrors are pushed to their owners,
 which become members. The values do not depend on the order of the steps.
 
+If all members have one value, and one element has the graph, a step over many edges goes in the cheaper
+direction: each vertex looks for a neighbour of this value, and stops at the first.
+
 Encoding: `members` is a bitmap of the owned vertices and mirrors; within a step, queues list the vertices.
 
-Shun, Blelloch: Ligra: a lightweight graph processing framework for shared memory (2013).
+Shun, Blelloch: Ligra: a lightweight graph processing framework for shared memory (2013); Beamer, Asanović,
+Patterson: Direction-optimizing breadth-first search (2012).
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from evener.kernels.kernel import KernelFile
 if TYPE_CHECKING:
     from evener.engine.array import PartitionedArray
     from evener.engine.engine import Engine
+
+    Edges = tuple[PartitionedArray, ...]
 
 __all__ = ["Frontier"]
 
@@ -44,20 +50,20 @@ class Frontier:
 
     def spread(
         self,
-        offsets: PartitionedArray,
-        targets: PartitionedArray,
+        edges: Edges,
+        far_edges: Edges,
         peers: PartitionedArray,
         values: PartitionedArray,
     ) -> None:
         """Lower the values of vertices to the smallest value of a member with a path to them.
 
         This is a collective operation; all ranks must call it. The set is empty afterwards. Mirrors may have
-        larger values than their owners.
+        larger values than their owners. A value stops at a vertex that has a smaller one.
 
         Parameters
         ----------
-        offsets, targets : PartitionedArray
-            The edges that the paths use.
+        edges, far_edges : tuple of PartitionedArray
+            The offsets and targets of the edges that the paths use; and of the same edges from the other end.
         peers : PartitionedArray
             uint32, for each vertex and mirror. All vertices of a path have the same.
         values : PartitionedArray
@@ -67,8 +73,8 @@ class Frontier:
         owned = engine.owned
         while engine.compute(
             kernels.spread,
-            offsets,
-            targets,
+            *edges,
+            *far_edges,
             owned,
             peers,
             values,

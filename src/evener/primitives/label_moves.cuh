@@ -7,6 +7,7 @@
 #pragma once
 
 #include "label_table.cuh"
+#include "mixing.cuh"
 
 // Bytes of a place in a table: a label and a sum.
 constexpr u32 PLACE_BYTES = sizeof(u32) + sizeof(double);
@@ -14,13 +15,6 @@ constexpr u32 PLACE_BYTES = sizeof(u32) + sizeof(double);
 constexpr u32 LONG_ROW = 1024;
 // The ratio of the lengths of rows whose tables in global memory have equal sizes.
 constexpr u32 RATIO = 4;
-
-// The finalizer of SplitMix64; as in evener/kernels/cpu/mixing.py.
-__device__ inline u64 mix(u64 word) {
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9ull;
-    word = (word ^ word >> 27) * 0x94D049BB133111EBull;
-    return word ^ word >> 31;
-}
 
 // The score of a label. The compiler must not contract these operations, because CPUs choose equal labels.
 __device__ inline double score_of(double weight, double rate, double total) {
@@ -293,6 +287,14 @@ template <typename Weight> struct Moves {
         }
         choose_all(middle, bounds.of_warp, gridDim.x, 0);
         return count;
+    }
+
+    // Choose for all rows. Return the number of moves, in some threads.
+    template <typename Sum>
+    __device__ u64 choose(u64 salt, u64 buckets, u64 bucket, u64* memory, u32 bytes, Grid grid) const {
+        u64 count = choose_short<Sum>(salt, buckets, bucket, memory, bytes);
+        grid.sync();
+        return count + choose_long<Sum>(salt, buckets, bucket, memory, bytes, grid);
     }
 
     // ---- apply and wake --------------------------------------------------------------------------------

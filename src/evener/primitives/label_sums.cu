@@ -27,17 +27,10 @@ __global__ void PARALLEL(1024) choose_labels(
     };
     moves.find_bounds(shared.bytes);
     u64* memory = shared_memory<u64>();
-    u64 count;
-    if (integral) {
-        count = moves.template choose_short<u32>(salt, buckets, bucket, memory, shared.bytes);
-        grid.sync();
-        count += moves.template choose_long<u32>(salt, buckets, bucket, memory, shared.bytes, grid);
-    } else {
-        count = moves.template choose_short<double>(salt, buckets, bucket, memory, shared.bytes);
-        grid.sync();
-        count += moves.template choose_long<double>(salt, buckets, bucket, memory, shared.bytes, grid);
-    }
-    results.sum(count);
+    results.sum(
+        integral ? moves.template choose<u32>(salt, buckets, bucket, memory, shared.bytes, grid)
+                 : moves.template choose<double>(salt, buckets, bucket, memory, shared.bytes, grid)
+    );
 }
 
 // Give each vertex that moves its label; if `add`, also correct the totals.
@@ -101,15 +94,9 @@ __global__ void PARALLEL(1024) move_in_rounds(
     while (round < rounds) {
         u64 count = 0;
         for (u64 bucket = 0; bucket < buckets; bucket++) {
-            if (integral) {
-                count += moves.template choose_short<u32>(salt + round, buckets, bucket, memory, shared.bytes);
-                grid.sync();
-                count += moves.template choose_long<u32>(salt + round, buckets, bucket, memory, shared.bytes, grid);
-            } else {
-                count += moves.template choose_short<double>(salt + round, buckets, bucket, memory, shared.bytes);
-                grid.sync();
-                count += moves.template choose_long<double>(salt + round, buckets, bucket, memory, shared.bytes, grid);
-            }
+            count += integral
+                ? moves.template choose<u32>(salt + round, buckets, bucket, memory, shared.bytes, grid)
+                : moves.template choose<double>(salt + round, buckets, bucket, memory, shared.bytes, grid);
             grid.sync();
             moves.apply(total.length != 0);
             grid.sync();

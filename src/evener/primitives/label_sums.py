@@ -54,9 +54,8 @@ class LabelSums:
     weighted : bool
         Whether edges have weights: integers, or multiples of a power of two as `exact_weights` returns them.
         Otherwise each edge weighs 1.
-    resolution : float
-        The factor of the penalty of a label. If 0, totals are not kept, scores are sums of weights, and all
-        vertices may move.
+    resolution : float or None
+        The factor of the penalty of a label. If None, totals are not kept, and scores are sums of weights.
 
     Attributes
     ----------
@@ -71,9 +70,10 @@ class LabelSums:
         The sum of all strengths.
     """
 
-    def __init__(self, engine: Engine, *, weighted: bool, resolution: float) -> None:
+    def __init__(self, engine: Engine, *, weighted: bool, resolution: float | None) -> None:
         graph = engine.partitioned.graph
-        self._engine, self._resolution, self._both = engine, resolution, graph.directed
+        self._engine, self._both = engine, graph.directed
+        self._scored, self._resolution = resolution is not None, resolution or 0.0
         near = edge_weights(engine, engine.out_weights, used=weighted)
         far = edge_weights(engine, engine.in_weights, used=weighted)
         self._out = (*engine.out[:2], near)
@@ -89,7 +89,8 @@ class LabelSums:
             in_strength = engine.owned_array("float64")
             engine.compute(sums.sum_weights, *self._in, twice, in_strength)
         self.strength = out_strength, in_strength
-        totals = [engine.local_array(graph.n if resolution else 0, "float64") for _ in range(1 + self._both)]
+        labels = graph.n if self._scored else 0
+        totals = [engine.local_array(labels, "float64") for _ in range(1 + self._both)]
         self.total = totals[0], totals[-1]
         self.active, self._moved = engine.bitmaps(2)
         self._chosen = engine.owned_array("uint32")
@@ -107,7 +108,7 @@ class LabelSums:
         else:
             self.label = engine.copy(label)
         engine.compute(kernels.wake_all, engine.owned, self.active)
-        if self._resolution:
+        if self._scored:
             self._sum_totals()
 
     def move(
@@ -171,7 +172,7 @@ class LabelSums:
     def _move(self, counts: list[int]) -> None:
         """Move the vertices that have chosen, of which each partition has a number."""
         engine, both = self._engine, self._both
-        if self._resolution:
+        if self._scored:
             self._exchange_totals(counts)
         moves = engine.owned, self._moved, self._chosen
         engine.compute(kernels.apply_moves, *moves, *self.strength, both, False, self.label, *self.total)  # noqa: FBT003 - an argument of a kernel

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numba
 import numpy as np
 
-from evener.elements.cuda.element import CudaElement
 from evener.elements.cuda.memory import TieredArray
-from evener.graph.arrays import read_only
+from evener.elements.protocols import is_gpu
 from evener.graph.csr import CSR
 from evener.kernels.kernel import KernelFile
 from evener.partition.degrees import by_descending_degree, places_in
@@ -157,7 +156,7 @@ class _NumbersOnElement:
 
 def _by_degree(element: Element, degree: Any) -> tuple[Any, Any]:
     """Return the new vertices in descending degree, and the place of each in this order."""
-    if not isinstance(element, CudaElement):
+    if not is_gpu(element):
         order = by_descending_degree(degree)
         return order, places_in(order)
     keys = element.allocate(len(degree), "uint64")
@@ -177,7 +176,7 @@ def _edges(element: Element, own: MergedRows, order: Any, local: Any) -> Edges:
 
 def _blocks(element: Element, offsets: Any, edges: int) -> tuple[Any, int]:
     """Return the bounds of blocks of rows, and the number of rows up to the last one with an edge."""
-    if not isinstance(element, CudaElement):
+    if not is_gpu(element):
         return work_blocks(offsets), int(np.searchsorted(offsets, offsets[-1]))
     size = len(offsets) - 1
     blocks = element.allocate(-(-(edges + size) // EDGES_PER_BLOCK), "uint32")
@@ -189,12 +188,15 @@ def _blocks(element: Element, offsets: Any, edges: int) -> tuple[Any, int]:
 
 def _constant(array: Any) -> Any:
     """Return a read-only view of a host array, as placed graphs have."""
-    return read_only(array) if isinstance(array, np.ndarray) else array
+    if isinstance(array, np.ndarray):
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 def _as_edges(array: Any) -> Any:
     """Return values of edges in the form that kernels of the element read."""
-    return read_only(array) if isinstance(array, np.ndarray) else TieredArray(np.empty(0, array.dtype), array)
+    return _constant(array) if isinstance(array, np.ndarray) else TieredArray(np.empty(0, array.dtype), array)
 
 
 def _graph_in_element(old: PartitionedGraph, partition: Partition, size: int) -> DistributedGraph:

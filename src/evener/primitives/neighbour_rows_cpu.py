@@ -134,7 +134,10 @@ def _is_ascending(targets, begin, end):
 
 @inline_step
 def _sort_distinct(row_targets, mutual, begin, end, spare, counters, bits):
-    """Sort a row and drop repeated targets, which are mutual. Return the number of targets."""
+    """Sort a row, and keep each target once. Return the number of targets.
+
+    A target is repeated if it is a neighbour in both directions, and is then marked in `mutual`.
+    """
     unweighted = spare[:0]
     in_spare = sort_row(
         row_targets, unweighted, begin, end - begin, spare, unweighted, _ZERO, _ZERO, bits, counters

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from evener.engine.array import PartitionedArray
+from evener.errors import ArgumentError
 from evener.kernels.kernel import KernelFile
 from evener.partition.block_exchange import block_bounds
 from evener.primitives import neighbour_rows
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.engine import Engine
+    from evener.graph.graph import Graph
 
-__all__ = ["Measure", "score_pairs", "weights_of"]
+__all__ = ["Measure", "numbers_of_pairs", "score_pairs", "weights_of"]
 
 kernels = KernelFile(__package__, "pair_scores")
 _MEASURES = {"sum": 0, "jaccard": 1, "overlap": 2}
@@ -63,6 +65,36 @@ def weights_of(engine: Engine, rows: NeighbourRows, measure: Measure) -> Partiti
     weights = engine.array("float64")
     engine.compute(kernels.weigh_neighbours, rows.lengths(), measure.weight == "logarithm", weights)
     return weights
+
+
+def numbers_of_pairs(graph: Graph, pairs: Any) -> NDArray[np.int64]:
+    """Return the numbers of the vertices of pairs, of shape (pairs, 2).
+
+    Raises
+    ------
+    ArgumentError
+        If `pairs` has another shape.
+    UnknownVertexError
+        If a vertex is not in the graph.
+    """
+    if graph.has_object_ids and not isinstance(pairs, np.ndarray):
+        listed = list(pairs)
+        ids: Any = [vertex for pair in listed for vertex in pair]
+        paired = all(len(pair) == 2 for pair in listed)
+    else:
+        try:
+            given = np.asarray(pairs)
+        except ValueError:  # sequences of unequal lengths
+            given = np.empty(1)
+        ids = given.ravel()
+        ordinal = not graph.has_custom_ids and given.dtype.kind in "iu" and given.shape[1:] == (2,)
+        if ordinal and len(ids) and given.min() >= 0 and given.max() < graph.n:
+            return given
+        paired = given.shape[1:] == (2,) or (given.ndim == 1 and len(ids) % 2 == 0)
+    if not paired:
+        msg = "pairs=: expected two vertices for each pair, an array of shape (pairs, 2); found another shape"
+        raise ArgumentError(msg)
+    return graph.numbers_of(ids).reshape(-1, 2) if len(ids) else np.empty((0, 2), np.int64)
 
 
 def score_pairs(engine: Engine, ends: NDArray[np.uint32], measure: Measure) -> NDArray[np.float64]:

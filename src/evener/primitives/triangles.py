@@ -50,10 +50,11 @@ class Clustering(NamedTuple):
 
 
 def triangle_counts(engine: Engine, rows: NeighbourRows | None = None) -> tuple[PartitionedArray, int]:
-    """Return the triangles of each vertex, uint64, and of the graph; directions do not count.
+    """Return the number of triangles of each vertex, uint64, and that of the graph.
 
-    This is a collective operation; all ranks must call it. A directed graph must be placed with the edges of
-    both directions. `rows` are oriented rows, if there are any.
+    This is a collective operation; all ranks must call it. Directions do not count, and a directed graph must
+    be placed with the edges of both directions. `rows` are oriented rows that the caller has; by default,
+    they are made here.
     """
     rows = rows or _oriented(engine)
     counts, total = engine.array("uint64", 0), 0

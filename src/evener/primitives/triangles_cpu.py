@@ -189,7 +189,10 @@ def count_mutual(row_offsets, row_targets, mutual, counts):
 
 @vertex_step
 def _pairs_of(links, mutual, directed):
-    """Return the pairs of neighbours, or if `directed` the pairs of links that do not form a mutual edge."""
+    """Return how many pairs of neighbours there are.
+
+    If `directed`, count ordered pairs of links, but not the two links of a mutual edge.
+    """
     if directed:
         return links * (links - 1) - 2 * mutual
     return (links - mutual) * (links - mutual - 1)

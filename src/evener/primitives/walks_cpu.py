@@ -2,8 +2,9 @@
 
 - `offsets` (n + 1,) uint64 and `targets` (m,) uint32: the out-edges of each vertex, ascending in each row.
 - `sums` (m,) uint64: the sums of the weights of each row as integers; empty for walks without weights.
-- `walks` (walks, length + 1) int64: the vertices of each walk, and -1 after its end.
+- `walks` (walks * places,) uint32: the vertices of each walk, and 2^32 - 1 after its end.
 
+A thread makes a group of walks at the same time, so that their random reads overlap.
 A draw is a word of the SplitMix64 stream of its walk, which is entered at the number of the draw.
 """
 
@@ -15,18 +16,22 @@ from numba import prange
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.mixing import mix
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = ["sum_weights", "walk"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-# Rows, and walks, in a chunk.
+# Rows in a chunk.
 _CHUNK = np.uint64(1 << 8)
+# Walks that a thread makes at the same time.
+_GROUP = np.uint64(32)
 # The increment of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
-_NO_VERTEX = np.uint64(0xFFFFFFFF)
+_NO_EDGE = np.uint64(0xFFFFFFFFFFFFFFFF)
+_NO_VERTEX = np.uint64(NO_VERTEX)
 # Bits of a word that a double does not hold, and the unit of the bits that it holds.
 _SPARE_BITS = np.uint64(11)
 _UNIT = 2.0**-53
@@ -58,9 +63,9 @@ def _sum_rows(offsets, weights, scale, sums, first, last):
 
 
 @parallel
-def sum_weights(offsets, weights, scale, sums):
-    """Write the sums of the weights of each row, times `scale` and rounded up to integers."""
-    rows = np.uint64(len(offsets) - 1)
+def sum_weights(offsets, weights, scale, rows, sums):
+    """Write the sums of the weights of the first rows, times `scale` and rounded up to integers."""
+    rows = np.uint64(rows)
     for r in prange(np.int64((rows + _CHUNK - _ONE) // _CHUNK)):
         first = np.uint64(r) * _CHUNK
         _sum_rows(offsets, weights, scale, sums, first, min(first + _CHUNK, rows))
@@ -108,61 +113,105 @@ def _accepts(offsets, targets, previous, target, chance, back, near, far):
 
 
 @vertex_step
-def _walk_from(offsets, targets, sums, source, key, back, near, far, restart, row):
-    biased = back != near or near != far
-    v, previous = source, _NO_VERTEX
-    row[0] = np.int64(source)
-    steps = np.uint64(len(row))
-    i = _ONE
-    while i < steps:
-        begin, end = offsets[v], offsets[v + _ONE]
+def _choose_edges(offsets, sums, source, restart, places, walks, first, state):
+    """Choose the next edge of each walk of a group. Return the steps of the walks that end here."""
+    v, previous, key, at, edge = state
+    steps = _ZERO
+    for j in range(np.uint64(len(source))):
+        edge[j] = _NO_EDGE
+        if at[j] == places:
+            continue
+        begin, end = offsets[v[j]], offsets[v[j] + _ONE]
+        row = (first + j) * places
         if begin == end or (len(sums) > 0 and sums[end - _ONE] == _ZERO):
-            break
+            steps += at[j] - _ONE
+            for i in range(at[j], places):
+                walks[row + i] = np.uint32(_NO_VERTEX)
+            at[j] = places
+            continue
         if restart > 0.0:
-            key += _INCREMENT
-        if restart > 0.0 and _fraction(mix(key)) < restart:
-            v, previous = source, _NO_VERTEX
-        else:
-            while True:
-                key += _INCREMENT
-                target = np.uint64(targets[_draw_edge(sums, begin, end, mix(key))])
-                if not biased or previous == _NO_VERTEX or end - begin == _ONE:
+            key[j] += _INCREMENT
+            if _fraction(mix(key[j])) < restart:
+                v[j], previous[j] = source[j], _NO_VERTEX
+                walks[row + at[j]] = np.uint32(v[j])
+                at[j] += _ONE
+                steps += places - _ONE if at[j] == places else _ZERO
+                continue
+        key[j] += _INCREMENT
+        edge[j] = _draw_edge(sums, begin, end, mix(key[j]))
+    return steps
+
+
+@vertex_step
+def _follow_edges(offsets, targets, sums, biased, back, near, far, places, walks, first, state):
+    """Move each walk of a group along its edge, or an edge that it accepts. Return the steps as above."""
+    v, previous, key, at, edge = state
+    steps = _ZERO
+    for j in range(np.uint64(v.size)):
+        if edge[j] == _NO_EDGE:
+            continue
+        target = np.uint64(targets[edge[j]])
+        if biased and previous[j] != _NO_VERTEX:
+            begin, end = offsets[v[j]], offsets[v[j] + _ONE]
+            while end - begin > _ONE:
+                key[j] += _INCREMENT
+                chance = _fraction(mix(key[j]))
+                if _accepts(offsets, targets, previous[j], target, chance, back, near, far):
                     break
-                key += _INCREMENT
-                if _accepts(offsets, targets, previous, target, _fraction(mix(key)), back, near, far):
-                    break
-            previous, v = v, target
-        row[i] = np.int64(v)
-        i += _ONE
-    while i < steps:
-        row[i] = -1
-        i += _ONE
+                key[j] += _INCREMENT
+                target = np.uint64(targets[_draw_edge(sums, begin, end, mix(key[j]))])
+        previous[j], v[j] = v[j], target
+        walks[(first + j) * places + at[j]] = np.uint32(target)
+        at[j] += _ONE
+        steps += places - _ONE if at[j] == places else _ZERO
+    return steps
 
 
 @inline_step
 def _walk_by_worker(
-    offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, walks, counter
-):
-    count = np.uint64(len(walks))
-    first = take_chunk(counter, _CHUNK)
+    offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, places, walks,
+    counter,
+):  # fmt: skip
+    """Make groups of walks, one step of each in turn, so that the random reads of a group overlap."""
+    count = np.uint64(len(walks)) // places
+    biased = back != near or near != far
+    source = np.empty(_GROUP, np.uint64)
+    v, previous, key = np.empty(_GROUP, np.uint64), np.empty(_GROUP, np.uint64), np.empty(_GROUP, np.uint64)
+    at, edge = np.empty(_GROUP, np.uint64), np.empty(_GROUP, np.uint64)
+    state = v, previous, key, at, edge
+    steps = _ZERO
+    first = take_chunk(counter, _GROUP)
     while first < count:
-        for w in range(first, min(first + _CHUNK, count)):
-            number = begin + w
-            source = np.uint64(sources[number // walks_per_vertex])
-            key = mix(mix(seed) + (number + _ONE) * _INCREMENT)
-            _walk_from(offsets, targets, sums, source, key, back, near, far, restart, walks[w])
-        first = take_chunk(counter, _CHUNK)
+        for j in range(_GROUP):
+            at[j] = places
+            if first + j < count:
+                number = begin + first + j
+                source[j] = np.uint64(sources[number // walks_per_vertex])
+                v[j], previous[j], at[j] = source[j], _NO_VERTEX, _ONE
+                key[j] = mix(mix(seed) + (number + _ONE) * _INCREMENT)
+                walks[(first + j) * places] = np.uint32(source[j])
+        while at.min() < places:
+            steps += _choose_edges(offsets, sums, source, restart, places, walks, first, state)
+            steps += _follow_edges(
+                offsets, targets, sums, biased, back, near, far, places, walks, first, state
+            )
+        first = take_chunk(counter, _GROUP)
+    return steps
 
 
 @parallel
-def walk(offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, walks):
-    """Write walks number ``begin:begin + len(walks)``.
+def walk(
+    offsets, targets, sums, sources, walks_per_vertex, seed, begin, back, near, far, restart, places, walks
+):
+    """Write walks from number `begin` on, each with `places` vertices. Return the number of their steps.
 
     `back`, `near` and `far` are the chances to accept the previous vertex, its neighbours and other vertices.
     """
     counter = new_counter()
+    steps = _ZERO
     for _ in prange(WORKERS):
-        _walk_by_worker(
+        steps += _walk_by_worker(
             offsets, targets, sums, sources, np.uint64(walks_per_vertex), np.uint64(seed), np.uint64(begin),
-            back, near, far, restart, walks, counter,
+            back, near, far, restart, np.uint64(places), walks, counter,
         )  # fmt: skip
+    return steps

@@ -109,7 +109,6 @@ def gimv(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
     combine2 : function of (m, v)
         Returns the message of a vertex with the value `v` along an edge of weight `m`. In a graph without
         weights, `m` is 1. Further parameters may be named `degree` (out-edges of the vertex), `vertex`

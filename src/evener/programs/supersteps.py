@@ -317,7 +317,10 @@ def _zipped(arrays: Iterable[PartitionedArray]) -> PartitionedArray:
 def _scratch(
     element: Element, owned: int, message: Payload, lengths: NDArray[Any] | None
 ) -> GpuArrays | NDArray[Any]:
-    """Return what an element keeps during a run. `lengths` has the messages of each vertex, to count them."""
+    """Return the memory in which an element sorts or stages messages during a run.
+
+    `lengths` has the number of messages of each vertex; None if the kernel does not collect them.
+    """
     if element.kind == "cuda":
         return GpuArrays(element, owned, message, lengths)
     longest = 0 if lengths is None else int(lengths.max(initial=0))

@@ -162,7 +162,6 @@ def vertex_program(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
     program : VertexProgram
     until : int or float, optional
         An integer is the number of supersteps. A float also stops below this sum of all absolute changes of

@@ -208,10 +208,14 @@ def weights_are_real(graph: Graph) -> bool:
 def step_kernel(functions: ProgramFunctions, shape: KernelShape) -> Kernel:
     """Return the kernel of a superstep; its code is compiled, or loaded, at its first call.
 
-    Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. The first four are
-    `scratch`, or `GpuArrays` on a GPU, the rows of the next superstep, which a GPU begins, or None, and
-    whether a GPU reads all edges in column blocks. The rows `near` and `far` include the runs of rows,
-    `blocks`, and the column blocks or None.
+    Its arguments are those of `evener.programs.vertex_kernels_cpu`, with two differences. First, four
+    arguments come before them:
+
+    - `scratch`; on a GPU, its `GpuArrays`
+    - the rows `near` and `far` of the next superstep, which a GPU begins; or None
+    - whether a GPU reads all edges in column blocks
+
+    Second, the rows `near` and `far` also have the runs of rows, `blocks`, and the column blocks or None.
 
     The functions have been checked by `message_of`.
     """

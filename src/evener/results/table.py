@@ -87,6 +87,10 @@ def write_result(result: Tabular, path: Path) -> None:
     check_suffix(path)
     table = table_with_record(result)
     suffix = path.suffix.lower()
+    lists = [field.name for field in table.schema if pa.types.is_large_list(field.type)]
+    if lists and suffix in TEXT:
+        msg = f"{path}: expected a format with lists for the column {lists[0]!r}; write .parquet or .arrow"
+        raise ArgumentError(msg)
     # Arrow removes a path, but not a stream, if an error occurs, and the path may be a device or pipe.
     with atomic_write(path) as temporary, temporary.open("wb") as file, _seekable(file) as sink:
         if suffix == ".parquet":

@@ -109,6 +109,9 @@ class TableResult(Result):
     def names_of(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices in an array of `gathered`."""
         flat = vertices.ravel()
+        if self.graph.n == 0:
+            integers = self.graph.has_integer_ids
+            return np.full(vertices.shape, -1 if integers else None, np.int64 if integers else object)
         missing = flat < 0
         known = np.where(missing, 0, flat)
         names = self.graph.ids_of(known) if self._ids is None else self._ids[known]

@@ -209,7 +209,7 @@ class AnswerParts:
         return None if v == self.graph.n else v
 
     def largest(self, values: NDArray[Any]) -> int:
-        """Return the number of the first vertex with the largest value, of a graph with vertices."""
+        """Return the number of the first vertex with the largest value. The graph has vertices."""
         v = int(values.argmax()) if len(values) else 0
         own = [(one, -self.block.start - v) for one in values[v : v + 1]]
         return -int(max(one for found in self.world.allgather(own) for one in found)[1])

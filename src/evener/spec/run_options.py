@@ -67,6 +67,7 @@ DEFAULTS: RunOptions = {
     "on": None, "policy": "auto", "alpha": None, "gpu_memory": None, "progress": None, "checkpoint": None,
 }  # fmt: skip
 
+_READ = "    A path or a generator spec is read; with several ranks, each rank reads its own part.\n"
 _COLLECTIVE = "This is a collective operation; all ranks must call it."
 _ERRORS = {
     "ArgumentError": (
@@ -87,7 +88,8 @@ def driver(
 
     The last parameter of the function is ``**options: Unpack[RunOptions]``, or ``Unpack[BasicOptions]`` if
     ``spec.checkpoints`` is false. The function gives them to `begin`. Its signature lists the options by
-    name. Its docstring also describes them and their errors, and says that all ranks must call it.
+    name. Its docstring also describes them and their errors, and says how a graph is read and that all ranks
+    must call it.
 
     Parameters
     ----------
@@ -123,9 +125,11 @@ def _with_options(plain: Signature, options: type) -> Signature:
 
 
 def _with_paragraphs(docstring: str, options: Sequence[type]) -> str:
-    """Return a docstring with the paragraphs that all runs share."""
+    """Return a docstring with the paragraphs that all runs share. The first parameter is the graph."""
     summary, *rest = _HEADING.split(cleandoc(docstring))
     sections = {name: f"{text.rstrip()}\n" for name, text in zip(rest[::2], rest[1::2], strict=True)}
+    graph, others = sections["Parameters"].split("\n", 1)
+    sections["Parameters"] = f"{graph}\n{_READ}{others}"
     for one in options:
         sections["Parameters"] += _HEADING.split(cleandoc(one.__doc__ or ""))[2] + "\n"
     errors = dict(_ENTRY.findall(sections.pop("Raises", "")))

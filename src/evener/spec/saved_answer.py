@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import string_array
@@ -191,9 +192,11 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
 
 
 def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[Any]:
-    """Return a column in the form of a result: vertices as ids, -1 or None for no vertex."""
+    """Return a column in the form of a result: vertices as ids, -1 or None for no vertex.
+
+    Lists become the rows of an array of two dimensions, with "no vertex" after shorter lists.
+    """
     name, column = kind.name, table.column(kind.name)
-    by_strings = kind.names_vertices and graph.has_string_ids
     if not kind.names_vertices and column.null_count:
         msg = f"expected a value in every row of column {name!r}, found {column.null_count:,} empty rows"
         raise FormatError(msg, path=path)
@@ -209,11 +212,27 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
             column = column.cast(pa.float64(), safe=False)
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return values
-    if by_strings:
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return _lists(column, name, graph, path)
+    return _vertices(column, name, graph, path)
+
+
+def _lists(column: pa.ChunkedArray, name: str, graph: Graph, path: Path) -> NDArray[Any]:
+    """Return lists of vertices as rows, with "no vertex" after the end of shorter lists."""
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    flat = _vertices(pc.list_flatten(column), name, graph, path)
+    rows = np.full((len(column), lengths.max(initial=0)), None if flat.dtype == object else -1, flat.dtype)
+    rows[np.arange(rows.shape[1]) < lengths[:, None]] = flat
+    return rows
+
+
+def _vertices(column: pa.ChunkedArray, name: str, graph: Graph, path: Path) -> NDArray[Any]:
+    if graph.has_string_ids:
         names = [None if vertex is None else str(vertex) for vertex in column.to_pylist()]
         return np.array(names, dtype=object)
     vertices = np.full(len(column), -1, dtype=np.int64)
-    vertices[column.is_valid().to_numpy(zero_copy_only=False)] = _as_ids(present, name, path)
+    present = column.is_valid().to_numpy(zero_copy_only=False)
+    vertices[present] = _as_ids(column.drop_null(), name, path)
     return vertices
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import inspect
 import json
+from contextlib import suppress
+from functools import partial
 from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ import pytest
 
 from evener.cli import main
 from evener.cli.options import PLACEMENT_OPTIONS
+from evener.engine.checkpoints.request import Checkpoint
 from evener.errors import VerificationError
 from evener.graph.formats import write
 from evener.partition.build import partition
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.engine.timeline import Progress
     from evener.graph.graph import Graph
     from evener.results.result import Result
     from evener.spec.algorithm import AlgorithmSpec
@@ -45,6 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["AlgorithmContract"]
 
 _ALPHAS = (None, 0, 0.2, 0.5, 0.8, 1)
+
+
+class _StopError(Exception):
+    """Raised to stop a run."""
 
 
 class AlgorithmContract:
@@ -78,7 +86,10 @@ class AlgorithmContract:
         return {}
 
     def expected(self, graph: Graph, arguments: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
-        """Return the expected columns, by another implementation, in the order of the graph's ids."""
+        """Return the expected columns, by another implementation.
+
+        Rows are in the order of the graph's ids, or as the algorithm defines if they are not vertices.
+        """
         raise NotImplementedError
 
     # ---- helpers ----------------------------------------------------------------------------------
@@ -102,8 +113,10 @@ class AlgorithmContract:
         if self.spec.verify is not None:
             verify(result)
 
-    def _compare(self, result: Result, expected: Mapping[str, NDArray[Any]]) -> None:
-        """Compare the columns of a result with the expected columns."""
+    def _compare(
+        self, result: Result | Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Compare columns with the expected columns."""
         for column in self.spec.columns:
             if column.name in self.any_right:
                 continue
@@ -166,25 +179,55 @@ class AlgorithmContract:
                 result: Result = self.spec.function()(placed, **arguments)
                 for name in result:
                     result[name]  # ranks gather it together
+                if self.spec.verifies_parts:
+                    verify(result)
                 return result
 
             for late, eager in product(range(3), (False, True)):
-                for result in run_ranks(3, run, late=late, eager=eager):
-                    self._compare(
-                        result,
-                        {name: own[result.block.start : result.block.stop] for name, own in expected.items()},
-                    )
+                of_ranks = run_ranks(3, run, late=late, eager=eager)
+                if self.spec.row == "graph":
+                    for result in of_ranks:
+                        self._compare(result, expected)
+                else:
+                    rows = {name: np.concatenate([result[name] for result in of_ranks]) for name in expected}
+                    self._compare(rows, expected)
+
+    def test_a_run_continues_on_another_split(self, tmp_path: Path) -> None:
+        """A run that stops on two elements continues from its last checkpoint on one, to the same answer."""
+        if not self.spec.checkpoints:
+            pytest.skip(f"{self.name} writes no checkpoints")
+        graph = max(self.graphs(), key=lambda graph: graph.m)
+        arguments, run = self.arguments(graph), self.spec.function()
+        placed = partition(graph, [self.kind] * 2, policy="random")
+        supersteps = run(placed, **arguments).timeline.supersteps
+
+        def stop(progress: Progress, last: int) -> None:
+            if progress.superstep == last:
+                raise _StopError
+
+        for last in range(1 + supersteps // 2, supersteps + 2):
+            folder = tmp_path / str(last)
+            checkpoint = Checkpoint(folder, every="1step")
+            with suppress(_StopError):
+                run(placed, **arguments, checkpoint=checkpoint, progress=partial(stop, last=last))
+            if any(folder.glob("*.json")):
+                break
+        again = Checkpoint(folder, resume=True)
+        self.check(
+            run(partition(graph, self.kind), **arguments, checkpoint=again), self.expected(graph, arguments)
+        )
 
     def test_the_verifier_rejects_a_wrong_answer(self) -> None:
-        """The verifier finds a changed value in the first column."""
+        """The verifier finds a changed value in the first column, of numbers if there is one."""
         if self.spec.verify is None:
             pytest.skip(f"{self.name} has no verifier")
         graph = build(SHAPES["rmat"](), directed=self.directed[0], simple=self.simple)
         result = self.spec.function()(graph, **self.arguments(graph), on=self.kind)
         arrays = {name: result[name].copy() for name in result}
-        first = arrays[self.spec.columns[0].name]
-        v = int(np.argmax(np.where(np.isfinite(first), first, -1)))
-        first[v] = first[v] + 1 if first.dtype.kind in "iu" else first[v] * 2 + 1
+        columns = sorted(self.spec.columns, key=lambda column: column.names_vertices)
+        changed = arrays[columns[0].name].reshape(-1)  # a view
+        row = int(np.argmax(np.where(np.isfinite(changed), changed, -1)))
+        changed[row] = changed[row] + 1 if changed.dtype.kind in "iu" else changed[row] * 2 + 1
         claim = Claim(self.name, graph, arrays, result.parameters, result.outcome)
         with pytest.raises(VerificationError):
             verify(claim)

@@ -70,9 +70,8 @@ def betweenness(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Edges lead from
-        tail to head and have the length 1: weights do not count. Parallel edges count as separate paths;
-        build the graph with ``duplicates="drop"`` to merge them.
+        Edges lead from tail to head and have the length 1: weights do not count. Parallel edges count as
+        separate paths; build the graph with ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional
         Count only the shortest paths from these vertices; a repeated id counts repeatedly. Default: all.
     k : int, optional

@@ -64,7 +64,6 @@ def bfs(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head, and weights do not count. A directed graph that is placed with
         only its out-edges is searched only top-down, which is slower but needs half the memory.
     source : id

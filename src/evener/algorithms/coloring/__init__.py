@@ -21,5 +21,6 @@ SPEC = AlgorithmSpec(
     host_state=StateBytes(8 + 4 + 4 + 4, 8 + 4 + 4),
     # Edges to colored vertices, in steps of mirrors that changed; priorities and colors.
     traffic=Traffic(pushed=16.0, pulled=8.0 + 8.0),
+    checkpoints=True,
     synonyms=("greedy_color", "graph_coloring", "vertex_coloring", "vertex_coloring_greedy"),
 )

@@ -4,7 +4,8 @@ Idea: a vertex waits for its neighbours of higher priority, and then has the sma
 has. A vertex of higher degree has higher priority; a hash of the seed and the vertex decides among equals. So
 the colors are those of a greedy algorithm in the order of the priorities, however the graph is split. Each
 partition continues until all of its vertices are colored or wait for other partitions. A single element
-colors the whole graph in one call.
+colors the whole graph in one call. A run that continues leaves the colored vertices as they are, with
+priority 0.
 
 Jones, Plassmann: A parallel graph coloring heuristic (1993); Hasenplaugh, Kaler, Schardl, Leiserson: Ordering
 heuristics for parallel graph coloring (2014).
@@ -17,12 +18,14 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from evener.algorithms.coloring import SPEC
+from evener.engine.checkpoints.state import Bounded
 from evener.graph.checks import check_seed
 from evener.kernels.kernel import KernelFile
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
+    from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -46,8 +49,8 @@ def coloring(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
-        self-loops and the direction of edges do not count. Repeated edges count for the degree of a vertex.
+        Weights, self-loops and the direction of edges do not count. Repeated edges count for the degree of a
+        vertex.
     seed : int, default 1
         Seed of the order in which vertices of one degree are colored. The same seed gives the same colors.
 
@@ -72,23 +75,30 @@ def coloring(
     key = int(np.random.SeedSequence(check_seed(seed)).generate_state(1)[0])
     run = begin(SPEC, graph, options)
     engine = run.engine()
-    color = _color(engine, key)
+    with run.checkpoints(engine, {"seed": int(seed)}) as checkpoints:
+        color = _color(engine, checkpoints, key)
     colors = _ALL_COLORS - int(engine.compute(kernels.unused_colors, color, engine.owned, reduce=min))
     gather = engine.partitioned.gather
     arrays = {"color": lambda: gather(color.parts).astype(np.int64)}
     return run.finish(engine, arrays, parameters={"seed": int(seed)}, outcome={"colors": colors})
 
 
-def _color(engine: Engine, key: int) -> PartitionedArray:
+def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArray:
     """Return the color of each vertex, int32. `key` mixes the seed into priorities."""
     both = engine.partitioned.graph.directed
     edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
     priority, color, waits = engine.array("uint64"), engine.array("int32", -1), engine.array("int32", 0)
     queue, (begun, length) = engine.owned_array("uint32"), engine.counters(2)
+    state = {"color": Bounded(color, -1, engine.partitioned.graph.n - 1)}
+    checkpoints.step(state)
+    if checkpoints.restored:
+        engine.pull(color)
     engine.superstep("order", active=engine.owned)
-    engine.compute(kernels.prioritize, edges[0], edges[2], both, engine.vertices, engine.owned, key, priority)
+    engine.compute(
+        kernels.prioritize, edges[0], edges[2], both, engine.vertices, engine.owned, key, color, priority
+    )
     engine.pull(priority)
-    engine.compute(kernels.count_higher, *edges, priority, waits, queue, length)
+    engine.compute(kernels.count_higher, *edges, priority, color, waits, queue, length)
 
     lowered, colored = engine.bits(), engine.bits()
     while True:
@@ -97,6 +107,7 @@ def _color(engine: Engine, key: int) -> PartitionedArray:
             kernels.color_ready, *edges, priority, color, waits, queue, begun, length, lowered, colored,
             count_active=True,
         )  # fmt: skip
+        checkpoints.step(state)
         if engine.single or not done:
             return color
         engine.pull(color, changed=colored)

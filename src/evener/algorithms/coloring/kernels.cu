@@ -9,15 +9,15 @@ __device__ inline u32 mix(u32 word) {
     return word ^ (word >> 16);
 }
 
-// Set the priority of each owned vertex.
+// Set the priority of each owned vertex; 0 if it has a color.
 __global__ void PARALLEL(256) prioritize(
     Array<const u64> offsets, Array<const u64> in_offsets, u32 both, Array<const u32> vertices, u64 owned, u32 key,
-    Array<u64> priority
+    Array<const i32> color, Array<u64> priority
 ) {
     for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
         u64 degree = offsets[v + 1] - offsets[v];
         if (both) degree += in_offsets[v + 1] - in_offsets[v];
-        priority[v] = degree << 32 | mix(vertices[v] ^ key);
+        priority[v] = color[v] < 0 ? degree << 32 | mix(vertices[v] ^ key) : 0;
     }
 }
 
@@ -28,12 +28,13 @@ __device__ inline u32 higher_of(Tiered<u32> targets, u64 begin, u64 end, Array<c
     return higher;
 }
 
-// Count the edges of each owned vertex to vertices of higher priority, and queue vertices without any.
+// Count the edges of vertices without a color to higher priorities, and queue vertices without any.
 __global__ void PARALLEL(256) count_higher(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets, u32 both,
-    Array<const u64> priority, Array<i32> waits, Array<u32> queue, Array<u64> length
+    Array<const u64> priority, Array<const i32> color, Array<i32> waits, Array<u32> queue, Array<u64> length
 ) {
     for (u64 v = warp_of_grid(); v < queue.length; v += warps_of_grid()) {
+        if (color[v] >= 0) continue;
         u64 own = priority[v];
         u32 higher = higher_of(targets, offsets[v], offsets[v + 1], priority, own);
         if (both) higher += higher_of(in_targets, in_offsets[v], in_offsets[v + 1], priority, own);

@@ -2,8 +2,8 @@
 
 Arrays for L owned vertices and M mirrors:
 
-- `priority` (L + M,) uint64: the degree in the upper 32 bits, a hash in the lower; no two vertices have equal
-  priorities.
+- `priority` (L + M,) uint64: the degree in the upper 32 bits, a hash in the lower; no two vertices without a
+  color have equal priorities. It is 0 for vertices that an earlier run has colored.
 - `color` (L + M,) int32: -1 for vertices without a color. Mirrors have theirs after an exchange.
 - `waits` (L + M,) int32: edges to vertices of higher priority without a color; at a mirror, minus the edges
   to vertices that have been colored since the last exchange.
@@ -49,20 +49,21 @@ def _mix(word):
 
 
 @inline_step
-def _prioritize_chunk(offsets, in_offsets, both, vertices, key, priority, first, last):
+def _prioritize_chunk(offsets, in_offsets, both, vertices, key, color, priority, first, last):
     for v in range(first, last):
         degree = offsets[v + _ONE] - offsets[v]
         if both:
             degree += in_offsets[v + _ONE] - in_offsets[v]
-        priority[v] = degree << np.uint64(32) | np.uint64(_mix(np.uint32(vertices[v]) ^ np.uint32(key)))
+        own = degree << np.uint64(32) | np.uint64(_mix(np.uint32(vertices[v]) ^ np.uint32(key)))
+        priority[v] = own if color[v] < 0 else _ZERO
 
 
 @parallel
-def prioritize(offsets, in_offsets, both, vertices, owned, key, priority):
-    """Set the priority of each owned vertex."""
+def prioritize(offsets, in_offsets, both, vertices, owned, key, color, priority):
+    """Set the priority of each owned vertex; 0 if it has a color."""
     for r in prange(chunk_count(owned, CHUNK)):
         first, last = chunk_of(r, 0, owned, CHUNK)
-        _prioritize_chunk(offsets, in_offsets, both, vertices, key, priority, first, last)
+        _prioritize_chunk(offsets, in_offsets, both, vertices, key, color, priority, first, last)
 
 
 @vertex_step
@@ -75,12 +76,14 @@ def _higher(targets, first, last, priority, own):
 
 @inline_step
 def _count_worker(
-    offsets, targets, in_offsets, in_targets, both, priority, waits, queue, length, owned, counter
+    offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, length, owned, counter
 ):
     buffer, held = np.empty(BUFFER, np.uint32), 0
     first = take_chunk(counter, _SCAN_CHUNK)
     while first < owned:
         for v in range(first, min(first + _SCAN_CHUNK, owned)):
+            if color[v] >= 0:
+                continue
             own = priority[v]
             higher = _higher(targets, offsets[v], offsets[v + _ONE], priority, own)
             if both:
@@ -97,14 +100,15 @@ def _count_worker(
 
 
 @parallel
-def count_higher(offsets, targets, in_offsets, in_targets, both, priority, waits, queue, length):
-    """Count the edges of each owned vertex to vertices of higher priority, and queue vertices without any."""
+def count_higher(offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, length):
+    """Count the edges of vertices without a color to higher priorities, and queue vertices without any."""
     owned = np.uint64(len(queue))
     counter = new_counter()
     for _ in prange(WORKERS):
         _count_worker(
-            offsets, targets, in_offsets, in_targets, both, priority, waits, queue, length, owned, counter
-        )
+            offsets, targets, in_offsets, in_targets, both, priority, color, waits, queue, length, owned,
+            counter,
+        )  # fmt: skip
 
 
 @vertex_step

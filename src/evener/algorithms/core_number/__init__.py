@@ -19,5 +19,6 @@ SPEC = AlgorithmSpec(
     state=StateBytes(4 + 4 + 4 + 4 + 4, 4 + 4),
     host_state=StateBytes(4 + 4 + 4 + 4 + 4, 4 + 4),
     traffic=Traffic(pushed=4.0, pulled=0.0),
+    checkpoints=True,
     synonyms=("coreness", "core_decomposition", "core_numbers"),
 )

@@ -3,7 +3,7 @@
 Idea: level by level, vertices leave whose degree is at most the level. A vertex that leaves lowers the
 degrees of its neighbours, which may leave at the same level. Each partition continues until none of its
 vertices leaves. Then the edges that mirrors have lost are pushed to the owners. A single element runs all
-levels in one call.
+levels in one call, unless the run writes checkpoints.
 
 Encoding: `degree` uint32, edges to vertices that have not left, but never less than the level. A vertex that
 has left keeps the level at which it left, its core number. `lost` uint32, the edges that mirrors lost.
@@ -25,6 +25,7 @@ from evener.spec.run import begin
 from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
+    from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -43,9 +44,8 @@ def core_number(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOpti
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count. Repeated edges and self-loops count, as in `k_core`. In a directed graph, an edge counts at
-        both ends.
+        Weights do not count. Repeated edges and self-loops count, as in `k_core`. In a directed graph, an
+        edge counts at both ends.
 
     Returns
     -------
@@ -62,13 +62,14 @@ def core_number(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOpti
     """
     run = begin(SPEC, graph, options)
     engine = run.engine()
-    core, largest = _peel(engine)
+    with run.checkpoints(engine, {}) as checkpoints:
+        core, largest = _peel(engine, checkpoints)
     gather = engine.partitioned.gather
     arrays = {"core": lambda: gather(core.parts).astype(np.int64)}
     return run.finish(engine, arrays, outcome={"degeneracy": largest})
 
 
-def _peel(engine: Engine) -> tuple[PartitionedArray, int]:
+def _peel(engine: Engine, checkpoints: Checkpoints) -> tuple[PartitionedArray, int]:
     """Return the core number of each owned vertex, and the largest core number."""
     both = engine.partitioned.graph.directed
     edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
@@ -78,19 +79,23 @@ def _peel(engine: Engine) -> tuple[PartitionedArray, int]:
     state = engine.local_array(2, "uint64")
     engine.superstep("peel", active=engine.owned, edges=engine.partitioned.graph.m)
     engine.compute(kernels.begin, edges[0], edges[2], both, degree, remaining, count)
+    all_levels = engine.single and not checkpoints.active
     level, last, fresh = 0, 0, True
     while True:
+        # A run that continues lists all vertices again. The kernel drops those that have left.
+        level, last, fresh = checkpoints.step({"degree": degree, "lost": lost}, level, last, fresh)
         removed, lowest = engine.compute(
-            kernels.peel, *edges, level, fresh, engine.single, degree, lost, changed, remaining, count, rest,
+            kernels.peel, *edges, level, fresh, all_levels, degree, lost, changed, remaining, count, rest,
             rest_count, queue, state, reduce=list,
         )  # fmt: skip
-        if engine.single:
+        if all_levels:
             return degree, int(lowest[0])
         remaining, rest, count, rest_count = rest, remaining, rest_count, count
         if fresh := sum(removed) == 0:
             level = int(min(lowest))
             if level == NO_VERTEX:
                 return degree, last
+            engine.superstep("peel")
         else:
             last = level
             engine.push(lost, "add", changed=changed)

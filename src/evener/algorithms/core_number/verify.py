@@ -70,7 +70,10 @@ class _Level:
         self.higher = parts.collect(higher)
 
     def peers(self, left: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Return the edges of each vertex to vertices of its level that have not left, and forget others."""
+        """Return how many edges each vertex has to vertices of its level that have not left.
+
+        The edges of vertices that have `left` are dropped first.
+        """
         if left is not None:
             fetched = self._parts.fetch(left)
             pairs = zip(self._edges, fetched, strict=True)

@@ -21,9 +21,10 @@ SPEC = AlgorithmSpec(
     directions="both",
     reads_every_edge=True,
     # labels, strengths and totals of two partitions of the vertices, and the edges of smaller graphs.
-    state=StateBytes(120, 40),
+    state=StateBytes(121, 40),
     host_state=StateBytes(40, 16),
     traffic=Traffic(pushed=1.0, pulled=4.0),
+    checkpoints=True,
     verified_scope="evener.algorithms.louvain:verified_scope",
     synonyms=("leiden_communities", "community_leiden", "parallel_leiden"),
 )

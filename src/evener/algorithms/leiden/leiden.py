@@ -21,13 +21,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from evener.algorithms.leiden import SPEC
+from evener.algorithms.modularity import checked_resolution
+from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine
-from evener.errors import ArgumentError
-from evener.graph.checks import check_seed, is_number
+from evener.graph.checks import check_seed
 from evener.kernels.kernel import KernelFile
 from evener.primitives.contract import contract, number_labels, with_mirrors
 from evener.primitives.exact_weights import exact_weights
-from evener.primitives.label_sums import LabelSums, count_labels, smallest_vertices
+from evener.primitives.label_sums import LabelSums, count_labels, own_labels, smallest_vertices
 from evener.primitives.local_moving import move_until_settled
 from evener.spec.arguments import weights_used
 from evener.spec.run import begin
@@ -35,11 +36,12 @@ from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
     from evener.engine.array import PartitionedArray
+    from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.primitives.contract import Contraction
     from evener.results.result import Result
-    from evener.spec.run_options import BasicOptions
+    from evener.spec.run_options import RunOptions
 
 __all__ = ["leiden"]
 
@@ -63,17 +65,16 @@ def leiden(
     resolution: float = 1.0,
     weights: bool | None = None,
     seed: int = 1,
-    **options: Unpack[BasicOptions],
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return connected communities of high modularity.
 
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Self-loops and
-        repeated edges count as in NetworkX's modularity, also of a directed graph.
+        Self-loops and repeated edges count as in NetworkX's modularity, also of a directed graph.
     resolution : float, default 1
-        The factor of the penalty for large communities, above 0. A larger one gives smaller communities.
+        The factor of the penalty for large communities. A larger one gives smaller communities.
     weights : bool, optional
         Whether edges have weights. Default: if the graph has weights. Otherwise each edge weighs 1.
     seed : int, default 1
@@ -88,7 +89,7 @@ def leiden(
     Raises
     ------
     ArgumentError
-        If `resolution` is not a number above 0, or `seed` not an integer of at least 0.
+        If `resolution` is not a finite number of at least 0, or `seed` not an integer of at least 0.
 
     Examples
     --------
@@ -97,81 +98,101 @@ def leiden(
     >>> ev.leiden(g)["community"].tolist()
     [0, 0, 0, 3, 3, 3]
     """
-    if not is_number(resolution) or not 0 < resolution < float("inf"):
-        msg = f"resolution=: expected a number above 0, found {resolution!r}"
-        raise ArgumentError(msg)
-    seed = check_seed(seed)
+    resolution, seed = checked_resolution(resolution), check_seed(seed)
     run = begin(SPEC, graph, options)
     used = weights_used(run.graph, weights, "leiden")
     engine = run.engine()
     pg = run.place()
-    search = _Search(engine, weighted=used, resolution=float(resolution), seed=seed)
-    label = search.communities(None, _ENOUGH_FIRST, refines=False)
-    label = search.communities(with_mirrors(engine, label), _ENOUGH, refines=True)
+    parameters = {"resolution": resolution, "weights": used, "seed": seed}
+    search = _Search(engine, weighted=used, resolution=resolution, seed=seed)
+    with run.checkpoints(engine, parameters) as checkpoints:
+        label = search.run(checkpoints)
     outcome = {
         "modularity": search.modularity(with_mirrors(engine, label)),
         "communities": count_labels(engine, label),
         "levels": search.levels,
     }
-    parameters = {"resolution": float(resolution), "weights": used, "seed": seed}
     return run.finish(
         engine, {"community": lambda: pg.gather_numbers(label.parts)}, parameters=parameters, outcome=outcome
     )
 
 
 class _Search:
-    """Searches for communities, each with several levels.
+    """Two searches for communities, each with several levels. Only the second refines communities.
 
     Attributes
     ----------
     levels : int
-        The levels of all searches so far.
+        The levels of both searches so far.
     """
 
     def __init__(self, engine: Engine, *, weighted: bool, resolution: float, seed: int) -> None:
         self._engine, self._weighted = engine, weighted
         self._resolution, self._seed, self.levels = resolution, seed, 0
         self._first = Engine(exact_weights(engine.partitioned, used=weighted), SPEC.name)
+        # The engine of the graph of this level, the contractions of this search that led to it, and the
+        # labels of vertices and mirrors from which the level begins, unless they are their own numbers.
+        self._level = self._first
+        self._chain: list[Contraction] = []
+        self._label: PartitionedArray | None = None
+        # Whether this is the second search, and whether this level refines communities.
+        self._second = self._refining = False
 
-    def communities(
-        self, label: PartitionedArray | None, enough: float, *, refines: bool
-    ) -> PartitionedArray:
-        """Return the smallest vertex in the community of each owned vertex.
+    def run(self, checkpoints: Checkpoints) -> PartitionedArray:
+        """Run all levels. Return the smallest vertex in the community of each owned vertex.
 
-        `label` is a vertex number for each vertex and mirror, equal in each community of an earlier search.
-        A level ends when at most the share `enough` of its vertices moves in a round. If the search does not
-        refine communities, as in the Louvain method, they may be not connected.
+        A checkpoint has, for each vertex, its vertex in the graph of the level, and the label of that vertex.
+        A run that continues contracts the whole graph once.
         """
-        chain: list[Contraction] = []
-        level, refining = self._first, refines
-        size = self._engine.partitioned.graph.n
+        engine, last = self._engine, self._engine.partitioned.graph.n - 1
+        part, begun, done = own_labels(engine), own_labels(engine), False
         while True:
-            n = level.partitioned.graph.n
-            self._engine.superstep("move", active=self._engine.owned, edges=level.partitioned.graph.m)
-            sums = self._sums(level)
-            sums.begin(label)
-            self.levels += 1
-            rounds = move_until_settled(
-                sums, seed=self._seed, level=self.levels, buckets=_BUCKETS, enough=int(enough * n)
+            state = {"part": Bounded(part, 0, last), "label": Bounded(begun, 0, last)}
+            self._second, self._refining, coarse, self.levels, done = checkpoints.step(
+                state, self._second, self._refining, bool(self._chain), self.levels, done
             )
-            smallest = sums.smallest()
-            contraction = None
-            if n - count_labels(level, smallest) > _FEWEST_JOINED * size and len(chain) < _LEVELS:
-                if refining and rounds.moves > _FEWEST_MOVED * size:
-                    contraction = self._refined(level, smallest)
-                else:
-                    whole = _connected(level, smallest) if refining else smallest
-                    contraction, refining = self._contracted(level, whole), False
-            if contraction is None:
-                break
-            chain.append(contraction)
-            level, label = Engine(contraction.partitioned, SPEC.name), None
-            if refining:
-                label, _ = number_labels(level, contraction.collapse(smallest), n)
-        found = _connected(level, smallest) if refines else smallest
-        for contraction in reversed(chain):
-            found = contraction.expand(found)
-        return smallest_vertices(self._engine, found)
+            if done:
+                return begun
+            if checkpoints.restored and coarse:
+                begun = self._contract(part).collapse(begun)
+            if checkpoints.restored:
+                self._label, _ = number_labels(self._level, begun, last + 1)
+            if (found := self._run_level()) is not None:
+                part, begun, done = own_labels(engine), found, self._second
+                self._level, self._chain, self._label = self._first, [], with_mirrors(engine, found)
+                self._second = self._refining = True
+            elif checkpoints.active:
+                part = self._expanded(own_labels(self._level))
+                begun = part if self._label is None else self._expanded(self._label)
+
+    def _run_level(self) -> PartitionedArray | None:
+        """Go to the next level; if there is none, return the communities, as `run` does.
+
+        A level ends when few vertices move in a round. If the search does not refine communities, they may be
+        not connected.
+        """
+        level, label = self._level, self._label
+        graph, size = level.partitioned.graph, self._engine.partitioned.graph.n
+        self._engine.superstep("move", active=self._engine.owned, edges=graph.m)
+        sums = self._sums(level)
+        sums.begin(label)
+        self.levels += 1
+        enough = int((_ENOUGH if self._second else _ENOUGH_FIRST) * graph.n)
+        rounds = move_until_settled(sums, seed=self._seed, level=self.levels, buckets=_BUCKETS, enough=enough)
+        smallest, part = sums.smallest(), None
+        refines, self._refining = self._refining, self._refining and rounds.moves > _FEWEST_MOVED * size
+        if graph.n - count_labels(level, smallest) > _FEWEST_JOINED * size and self.levels < _LEVELS:
+            if self._refining:
+                part = self._refined(level, smallest)
+            else:
+                part = _connected(level, smallest) if refines else smallest
+        if part is None:
+            found = _connected(level, smallest) if self._second else smallest
+            return smallest_vertices(self._engine, self._expanded(found))
+        contraction, self._label = self._contract(part), None
+        if self._refining:
+            self._label, _ = number_labels(self._level, contraction.collapse(smallest), graph.n)
+        return None
 
     def modularity(self, label: PartitionedArray) -> float:
         """Return the modularity of communities, given a label for each vertex and mirror."""
@@ -183,8 +204,8 @@ class _Search:
         weighted = self._weighted or level is not self._first
         return LabelSums(level, weighted=weighted, resolution=self._resolution)
 
-    def _refined(self, level: Engine, community: PartitionedArray) -> Contraction | None:
-        """Return the graph of the parts of communities; None if nothing joins."""
+    def _refined(self, level: Engine, community: PartitionedArray) -> PartitionedArray | None:
+        """Return labels of the parts of communities; None if nothing joins."""
         self._engine.superstep("refine", active=self._engine.owned, edges=level.partitioned.graph.m)
         within = with_mirrors(level, community)
         for attempt in range(_TRIES):
@@ -195,12 +216,22 @@ class _Search:
                 buckets=_BUCKETS, within=within, single_only=True,
             )  # fmt: skip
             if rounds.moves:
-                return self._contracted(level, refined.label)
+                return refined.label
         return None
 
-    def _contracted(self, level: Engine, label: PartitionedArray) -> Contraction:
+    def _contract(self, label: PartitionedArray) -> Contraction:
+        """Go to the graph with a vertex for each label."""
         self._engine.superstep("contract", active=self._engine.owned)
-        return contract(level, label)
+        contraction = contract(self._level, label)
+        self._chain.append(contraction)
+        self._level = Engine(contraction.partitioned, SPEC.name)
+        return contraction
+
+    def _expanded(self, values: PartitionedArray) -> PartitionedArray:
+        """Return the value of the level's vertex of each owned vertex, given the values of the level."""
+        for contraction in reversed(self._chain):
+            values = contraction.expand(values)
+        return values
 
 
 def _connected(engine: Engine, community: PartitionedArray) -> PartitionedArray:

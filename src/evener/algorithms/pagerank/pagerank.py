@@ -78,7 +78,6 @@ def pagerank(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
     damping : float, default 0.85
         Probability of following an edge instead of jumping, 0 to 1.
     tol : float, default 1e-6

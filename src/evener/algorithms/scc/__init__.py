@@ -19,6 +19,7 @@ SPEC = AlgorithmSpec(
     state=StateBytes(4 + 8 + 4 + 8 + 1, 4 + 8 + 1),
     host_state=StateBytes(4 + 8 + 4 + 8 + 1, 4 + 8 + 1),
     traffic=Traffic(pushed=8.0, pulled=8.0),
+    checkpoints=True,
     synonyms=(
         "strongly_connected_components",
         "strong_components",

@@ -49,9 +49,10 @@ __global__ void PARALLEL(256) trim(
     results.sum(left, (first_of_grid() ? listed : 0) - left);
 }
 
-// Return the vertex with the most edges in its smaller direction, in the lower 32 bits of the result.
+// Return a number with the best vertex to search from in its lower 32 bits.
 //
-// A smaller result is a better vertex.
+// A vertex is better if the smaller of its numbers of out-edges and in-edges is larger. The smallest number of all
+// elements has the best vertex.
 __global__ void PARALLEL(256) pivot(
     Array<const u64> offsets, Array<const u64> in_offsets, Array<const u32> vertices, Array<u32> remaining,
     Array<u64> count, Results<u64> results

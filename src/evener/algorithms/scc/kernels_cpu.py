@@ -102,9 +102,10 @@ def trim(
 
 @serial
 def pivot(offsets, in_offsets, vertices, remaining, count):
-    """Return the vertex with the most edges in its smaller direction, in the lower 32 bits of the result.
+    """Return a number with the best vertex to search from in its lower 32 bits.
 
-    A smaller result is a better vertex.
+    A vertex is better if the smaller of its numbers of out-edges and in-edges is larger. The smallest number
+    of all elements has the best vertex.
     """
     best = ~_ZERO
     for i in range(count[_ZERO]):

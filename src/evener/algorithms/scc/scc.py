@@ -19,13 +19,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from evener.algorithms.scc import SPEC
+from evener.engine.checkpoints.state import VertexNumbers
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
 from evener.primitives.frontier import Frontier
+from evener.primitives.label_sums import count_labels
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 
 if TYPE_CHECKING:
+    from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scc"]
 
-kernels, labels = KernelFile(__package__), KernelFile("evener.algorithms.wcc")
+kernels = KernelFile(__package__)
 
 _NONE = int(NO_VERTEX)
 
@@ -46,8 +49,8 @@ def scc(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) ->
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights,
-        self-loops and repeated edges do not count. Components of an undirected graph are those of `wcc`.
+        Weights, self-loops and repeated edges do not count. Components of an undirected graph are those of
+        `wcc`.
 
     Returns
     -------
@@ -64,13 +67,14 @@ def scc(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) ->
     """
     run = begin(SPEC, graph, options)
     engine = run.engine()
-    group = _components(engine)
-    components = int(engine.compute(labels.count_roots, engine.owned, engine.vertices, group))
+    with run.checkpoints(engine, {}) as checkpoints:
+        group = _components(engine, checkpoints)
+    components = count_labels(engine, group)
     arrays = {"component": lambda: engine.partitioned.gather_numbers(group)}
     return run.finish(engine, arrays, outcome={"components": components})
 
 
-def _components(engine: Engine) -> PartitionedArray:
+def _components(engine: Engine, checkpoints: Checkpoints) -> PartitionedArray:
     """Return the smallest vertex of the component of each vertex and mirror."""
     graph = engine.partitioned.graph
     out = engine.out[:2]
@@ -78,10 +82,13 @@ def _components(engine: Engine) -> PartitionedArray:
     group, forward, backward = (engine.array("uint32", NO_VERTEX) for _ in range(3))
     remaining, rest = engine.owned_array("uint32"), engine.owned_array("uint32")
     count, rest_count = engine.counters(2)
-    frontier, pivot = Frontier(engine), None
+    frontier, pivot = Frontier(engine), _NONE
     engine.superstep("trim", active=engine.owned, edges=graph.m)
     engine.compute(kernels.begin, remaining, count)
     while True:
+        [pivot] = checkpoints.step({"group": VertexNumbers(group)}, pivot)
+        if checkpoints.restored:
+            engine.pull(group)
         left = removed = 0
         while removed >= left // 16:
             left, removed = engine.compute(
@@ -94,16 +101,16 @@ def _components(engine: Engine) -> PartitionedArray:
             if removed == 0:
                 break
         listed = remaining, count
-        if only := pivot is None:
+        if only := pivot == _NONE:
             best = engine.compute(kernels.pivot, out[0], in_[0], engine.vertices, *listed, reduce=min)
             pivot = int(best) & _NONE
         engine.superstep("reach", edges=graph.m)
         first = pivot if only else _NONE
         engine.compute(kernels.seed, engine.vertices, *listed, first, forward, frontier.members)
-        frontier.spread(*out, group, forward)
+        frontier.spread(out, in_, group, forward)
         engine.pull(forward)
         engine.compute(kernels.seed_back, engine.vertices, *listed, forward, backward, frontier.members)
-        frontier.spread(*in_, forward, backward)
+        frontier.spread(in_, out, forward, backward)
         label = _NONE
         if only:
             found = engine.compute(

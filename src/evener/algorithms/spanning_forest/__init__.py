@@ -21,6 +21,7 @@ SPEC = AlgorithmSpec(
     state=StateBytes(8 + 32 + 20, 8 + 32),
     host_state=StateBytes(8 + 32 + 20, 8 + 32),
     traffic=Traffic(pushed=0.0, pulled=0.0),
+    checkpoints=True,
     synonyms=(
         "minimum_spanning_tree",
         "minimum_spanning_edges",

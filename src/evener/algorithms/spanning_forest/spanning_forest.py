@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from evener.algorithms.spanning_forest import SPEC, kernels_cpu
-from evener.elements.cuda.element import CudaElement
+from evener.elements.protocols import is_gpu
 from evener.engine.array import PartitionedArray
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
-from evener.partition.block_exchange import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.primitives.edge_weights import edge_weights
 from evener.spec.arguments import weights_used
 from evener.spec.run import begin
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.engine import Engine
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.run_options import BasicOptions
+    from evener.spec.run_options import RunOptions
     from evener.system.world import World
 
 __all__ = ["spanning_forest"]
@@ -71,16 +72,15 @@ def spanning_forest(
     graph: Graph | PartitionedGraph | str,
     *,
     weights: bool | None = None,
-    **options: Unpack[BasicOptions],
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Return the minimum spanning forest: a tree for each component, with the least sum of weights.
 
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Directions do
-        not count: an edge joins its ends both ways. Self-loops are in no tree, and one of several equal edges
-        may be.
+        Directions do not count: an edge joins its ends both ways. Self-loops are in no tree, and one of
+        several equal edges may be.
     weights : bool, optional
         Whether edges have weights. Default: if the graph has weights. Otherwise each edge weighs 1. Weights
         are compared as float64. Edges of equal weight are ordered by their ends.
@@ -104,24 +104,77 @@ def spanning_forest(
     used = weights_used(run.graph, weights, "the spanning forest")
     engine = run.engine()
     world, n = engine.partitioned.world, run.graph.n
-    forests = _forests(engine, used)
-    if engine.single:
-        [forest] = forests
-        edges = len(forest.ends)
-        weight = _total_on_element(engine, forest) if used else float(edges)
-        rows = _Rows(world, n, lambda: _ascending(engine.elements[0], forest))
-    else:
-        of_elements = zip(engine.elements, forests, strict=True)
-        forest = _merged(world, n, [one.download(element) for element, one in of_elements])
-        edges = world.allreduce(len(forest.ends), "sum")
-        weight = world.allreduce(float(forest.values.sum()), "max")  # of the rank with the forest
-        rows = _Rows(world, n, lambda: _ascending(engine.elements[0], forest))
+    with run.checkpoints(engine, {"weights": used}) as checkpoints:
+        forest, holder, edges, weight = _whole_forest(engine, checkpoints, used)
+    rows = _Rows(world, n, lambda: _ascending(holder, forest))
     return run.finish(
         engine,
         {"u": rows.smaller, "v": rows.larger, "weight": rows.weight},
         parameters={"weights": used},
         outcome={"weight": weight, "trees": n - edges},
     )
+
+
+def _whole_forest(
+    engine: Engine,
+    checkpoints: Checkpoints,
+    used: bool,  # noqa: FBT001 - private
+) -> tuple[Forest, Element | None, int, float]:
+    """Return the forest on rank 0, the element that has it, the number of its edges, and their weight.
+
+    The element is None if the forest is in host memory. All ranks get the numbers. A checkpoint has the
+    whole forest: the trees of a partition are of no use to another placement.
+    """
+    slots = _Slots(engine) if checkpoints.active else None
+    if slots is not None:
+        edges, weight = checkpoints.step(slots.arrays._asdict(), 0, 0.0)
+        if checkpoints.restored:
+            forest = slots.read(edges)
+            above = forest.ends & np.uint64(0xFFFFFFFF)
+            valid = 0 <= edges < max(engine.partitioned.graph.n, 1) and (forest.ends >> _HALF < above).all()
+            valid = valid and (above < engine.partitioned.graph.n).all()
+            checkpoints.require(valid, "edges whose ends are vertices")
+            return forest, None, edges, weight
+    forests, world = _forests(engine, used), engine.partitioned.world
+    holder = engine.elements[0] if engine.single else None
+    if holder is not None:
+        [forest] = forests
+        edges = len(forest.ends)
+        weight = _total_on_element(engine, forest) if used else float(edges)
+    else:
+        of_elements = zip(engine.elements, forests, strict=True)
+        forest = _merged(world, engine.partitioned.graph.n, [one.download(e) for e, one in of_elements])
+        edges = world.allreduce(len(forest.ends), "sum")
+        weight = world.allreduce(float(forest.values.sum()), "max")  # of the rank with the forest
+    if slots is not None:
+        slots.write(forest if holder is None else forest.download(holder))
+        checkpoints.step(slots.arrays._asdict(), edges, weight)
+    return forest, holder, edges, weight
+
+
+class _Slots:
+    """The forest of rank 0 as values of vertices: edge ``i`` is a value of vertex ``i``.
+
+    The constructor and the methods are collective operations; all ranks must call them.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, world, n = engine, engine.partitioned.world, engine.partitioned.graph.n
+        self._length = n if world.rank == 0 else 0
+        bounds = np.array([0] + [n] * world.size)  # rank 0 has the block of all vertices
+        self._exchange = BlockExchange(world, bounds, np.concatenate(engine.partitioned.owned_vertices()))
+        self.arrays = Forest(engine.owned_array("uint64"), engine.owned_array("uint64"))
+
+    def write(self, forest: Forest) -> None:
+        cuts = np.cumsum(self._engine.owned.parts)[:-1]
+        for array, values in zip(self.arrays, forest, strict=True):
+            slots = np.zeros(self._length, np.uint64)
+            slots[: len(values)] = values
+            self._engine.write(array, np.split(self._exchange.fetch(slots), cuts))
+
+    def read(self, edges: int) -> Forest:
+        parts = (np.concatenate(self._engine.download(array)) for array in self.arrays)
+        return Forest(*(self._exchange.deliver(own)[:edges] for own in parts))
 
 
 def _forests(engine: Engine, used: bool) -> list[Forest]:  # noqa: FBT001 - private
@@ -195,7 +248,7 @@ def _listed(
 def _total_on_element(engine: Engine, forest: Forest) -> float:
     """Return the sum of the weights, added in ascending order."""
     element, weights = engine.elements[0], forest.weights
-    if isinstance(element, CudaElement):
+    if is_gpu(element):
         weights = element.run(weights.copy)
         element.sort(weights)
     else:
@@ -203,11 +256,14 @@ def _total_on_element(engine: Engine, forest: Forest) -> float:
     return float(engine.compute(kernels.total_weight, PartitionedArray([weights])))
 
 
-def _ascending(element: Element, forest: Forest) -> Forest:
-    """Return the edges in host memory, in ascending order of their ends."""
-    if isinstance(element, CudaElement) and not isinstance(forest.ends, np.ndarray):
-        order = element.argsort(forest.ends)
-        sorted_ = (element.run(array.__getitem__, order) for array in forest)
+def _ascending(element: Element | None, forest: Forest) -> Forest:
+    """Return the edges in host memory, in ascending order of their ends.
+
+    `element` has the edges in its memory; None if they are in host memory.
+    """
+    if element is not None and is_gpu(element):
+        positions = element.argsort(forest.ends)
+        sorted_ = (element.run(array.__getitem__, positions) for array in forest)
         return Forest(*sorted_).download(element)
     order = np.argsort(forest.ends)
     return Forest(forest.weights[order], forest.ends[order])

@@ -106,7 +106,6 @@ def sssp(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part.
         Edges are followed from tail to head. Weights must be at least 0; an edge of infinite weight is never
         used. The edges of a graph without weights have length 1.
     source : id

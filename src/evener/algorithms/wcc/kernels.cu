@@ -107,12 +107,3 @@ __global__ void PARALLEL(256) join(
     grid.sync();
     results.sum(relabel(connected, giant[0], label, joined));
 }
-
-// Count the owned vertices labelled with their own number. Each component has one.
-__global__ void PARALLEL(256) count_roots(
-    u64 owned, Array<const u32> vertices, Array<const u32> label, Results<u64> results
-) {
-    u64 roots = 0;
-    for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) roots += label[v] == vertices[v];
-    results.sum(roots);
-}

@@ -27,7 +27,6 @@ __all__ = [
     "boundary_pairs",
     "broadcast_labels",
     "compress",
-    "count_roots",
     "edges_between",
     "find_giant",
     "join",
@@ -379,21 +378,3 @@ def join(connected, giant, component, label, pairs, joined):
         first = np.uint64(r) * _CHUNK
         _relabel_chunk(label, joined, first, min(first + _CHUNK, np.uint64(connected)))
     return np.uint64(label[giant[_ZERO]]) if connected > 0 else _ZERO
-
-
-@inline_step
-def _count_roots_chunk(vertices, label, first, last):
-    roots = _ZERO
-    for v in range(first, last):
-        roots += np.uint64(label[v] == vertices[v])
-    return roots
-
-
-@parallel
-def count_roots(owned, vertices, label):
-    """Count the owned vertices labelled with their own number. Each component has one."""
-    roots = _ZERO
-    for r in prange(chunk_count(owned, _CHUNK)):
-        first = np.uint64(r) * _CHUNK
-        roots += _count_roots_chunk(vertices, label, first, min(first + _CHUNK, np.uint64(owned)))
-    return roots

@@ -28,6 +28,7 @@ from evener.algorithms.wcc import SPEC
 from evener.algorithms.wcc.group import label_on_group
 from evener.engine.checkpoints.state import VertexNumbers
 from evener.kernels.kernel import KernelFile
+from evener.primitives.label_sums import count_labels
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 
@@ -57,8 +58,7 @@ def wcc(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Weights do not
-        count.
+        Weights do not count.
 
     Returns
     -------
@@ -79,8 +79,7 @@ def wcc(
     with run.checkpoints(engine, {}) as checkpoints:
         label = _label(engine, checkpoints, pg.graph)
     engine.finish()
-    # The label of a root is its own number.
-    components = int(engine.compute(kernels.count_roots, engine.owned, engine.vertices, label))
+    components = count_labels(engine, label)
     arrays = {"component": lambda: pg.gather_numbers(label)}
     return run.finish(engine, arrays, outcome={"components": components})
 

@@ -68,8 +68,7 @@ def mapreduce(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. Both directions
-        of an undirected edge are mapped.
+        Both directions of an undirected edge are mapped.
     map : function of (source, target)
         Returns the pair ``(key, payload)`` of an edge, or None for no pair. `source` and `target` are
         positions in ``graph.ids``. The key is an integer, the payload a number or a tuple of numbers. Further

@@ -32,8 +32,6 @@ SUBJECTS = (
 
 # Tests of NetworkX that expect one of several right answers, and why Evener gives another.
 _COMMUNITIES = "other communities of a similar modularity, in the order of their first nodes"
-    "other communities of a similar modularity for the same seed, in the order of their first nodes"
-)
 KNOWN_DIFFERENCES = {
     "test_mis.py::test_random_seed": "another maximal independent set for the same seed",
     "test_louvain.py::test_karate_club_partition": _COMMUNITIES,

@@ -31,6 +31,8 @@ def test_signatures_list_the_options(name):
         assert parameters[option].kind is inspect.Parameter.KEYWORD_ONLY
         assert parameters[option].default == DEFAULTS[option]
     assert parameters["alpha"].annotation == "float | Literal['auto'] | None"
+    kind = "RunOptions" if with_checkpoints else "BasicOptions"
+    assert inspect.unwrap(getattr(ev, name)).__annotations__["options"] == f"Unpack[{kind}]"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -45,6 +47,7 @@ def test_docstrings_describe_the_options(name):
     order = ["Parameters", "Returns", "Warns", "Raises", "Notes", "Examples"]
     assert list(described) == [section for section in order if section in described]
     assert "\n\n\n" not in function.__doc__
+    assert function.__doc__.count("each rank reads its own part") == 1
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

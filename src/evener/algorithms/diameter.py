@@ -56,8 +56,7 @@ def diameter(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. A distance is a
-        number of edges, from tail to head; weights do not count.
+        A distance is a number of edges, from tail to head; weights do not count.
     max_searches : int, optional
         Number of vertices to search from, after which the run ends with bounds. Default: the run is exact.
 

@@ -48,8 +48,7 @@ def eccentricity(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOpt
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        A path or a generator spec is read; with several ranks, each rank reads its own part. A distance is a
-        number of edges, from tail to head; weights do not count.
+        A distance is a number of edges, from tail to head; weights do not count.
 
     Returns
     -------

@@ -41,7 +41,7 @@ struct Spread {
     __device__ void gather(Array<const u64> far_offsets, Tiered<u32> far_targets, u32 peer, u32 value) const {
         for (u64 first = (u64)warp_of_grid() * WARP; first < owned; first += (u64)warps_of_grid() * WARP) {
             u64 v = first + lane();
-            bool open = v < owned && values[v] > value && peers[v] == peer;
+            bool open = v < owned && look(values[v]) > value && peers[v] == peer;
             for (u32 rest = __ballot_sync(ALL, open); rest != 0; rest &= rest - 1) {
                 u64 w = first + __ffs(rest) - 1;
                 if (!has_member(far_targets, far_offsets[w], far_offsets[w + 1], peer, value) || lane() != 0) continue;

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from _evener_networkx import weighted_paths as weighted
 from _evener_networkx.conversion import LeaveToNetworkXError
 from _evener_networkx.searches import hops, search, searches, weighted_rows
-from _evener_networkx.table import dispatched, on_networkx
+from _evener_networkx.table import VERSION, dispatched, on_networkx
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,8 @@ def shortest_path(
     rows = weighted_rows(G, weight)
     if source is None and target is None:
         each = searches(G, range(G.n), rows=rows)
-        return ((node, found.paths()) for node, found in zip(G.nodes, each, strict=True))
+        paths = ((node, found.paths()) for node, found in zip(G.nodes, each, strict=True))
+        return paths if VERSION >= (3, 5) else dict(paths)
     if source is None:
         return search(G, [G.number(target)], rows=rows.reverse).paths(reverse=True)
     if target is None:

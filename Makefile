@@ -7,13 +7,20 @@ GRAPH ?= rmat:20
 # Up to four processes of tests. Each begins elsewhere, so that two seldom compile the same kernel.
 PYTEST ?= -n logical --maxprocesses 4 --dist worksteal -m "not slow and not release"
 
-.PHONY: run test check clean
+.PHONY: run test test-networkx check clean
 
 run: $(VENV)/.installed
 	$(VENV)/bin/evener run pagerank "$(GRAPH)" --tol 0 --max-iter 20
 
 test: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest $(PYTEST)
+
+# NetworkX's own tests on the backend. They need a long time. SUITE= names a part of them.
+SUITE ?= networkx
+TABLE ?= benchmarks/results/networkx_suite.json
+test-networkx: $(VENV)/.installed-test
+	NETWORKX_TEST_BACKEND=evener NETWORKX_FALLBACK_TO_NX=True EVENER_NETWORKX_TABLE="$(TABLE)" PYTHONPATH=tests/backend \
+	  $(VENV)/bin/python -m pytest -c /dev/null -q -p no:cacheprovider -p suite_table --pyargs $(SUITE)
 
 check: $(VENV)/.installed-test
 	$(VENV)/bin/ruff check

@@ -1,0 +1,117 @@
+"""The table of dispatched functions, and the decorator `dispatched` that adds a function to it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import networkx as nx
+
+from _evener_networkx.conversion import LeaveToNetworkXError
+from evener.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Refusal = Callable[[Any, Mapping[str, Any]], str | None]
+
+__all__ = ["TABLE", "VERSION", "Dispatched", "dispatched", "on_networkx"]
+
+VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
+
+
+class Dispatched(NamedTuple):
+    """A function of NetworkX that Evener computes.
+
+    Attributes
+    ----------
+    call : callable
+        The function, which takes converted graphs.
+    signature : Signature
+    only : mapping of str to value
+        Parameters that Evener supports with one value only.
+    weight : str or None
+        The parameter that names an edge attribute.
+    kind : {"any", "simple", "undirected", "undirected simple", "directed simple"}
+        The graphs that Evener supports.
+    work : {"edges", "pairs", "degrees"}
+        What the time grows with: edges, edges times vertices, or vertices.
+    refuse : callable or None
+        Returns why Evener does not support the arguments, or None.
+    """
+
+    call: Callable[..., Any]
+    signature: inspect.Signature
+    only: Mapping[str, Any]
+    weight: str | None
+    kind: str
+    work: str
+    refuse: Refusal | None
+
+    def reason_against(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+        """Return why Evener does not run a call, or None if it does."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            return str(error)
+        bound.apply_defaults()
+        given = bound.arguments
+        graph = given["G"]
+        if self.kind.startswith("directed") and not graph.is_directed():
+            return "the graph is undirected"
+        if "undirected" in self.kind and graph.is_directed():
+            return "the graph is directed"
+        if "simple" in self.kind and graph.is_multigraph():
+            return "the graph is a multigraph"
+        for name, value in self.only.items():
+            if given[name] is not value:
+                return f"{name}= is supported only as {value!r}"
+        if self.weight is not None and not isinstance(given[self.weight], str | None):
+            return f"{self.weight}= is not a string"
+        return self.refuse(graph, given) if self.refuse else None
+
+
+TABLE: dict[str, Dispatched] = {}
+
+
+def dispatched(
+    *,
+    only: Mapping[str, Any] | None = None,
+    weight: str | None = None,
+    kind: str = "any",
+    work: str = "edges",
+    refuse: Refusal | None = None,
+    since: tuple[int, int] = (3, 4),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function of NetworkX of the same name and signature; see `Dispatched`.
+
+    The function is not dispatched if NetworkX is older than `since`. If it raises `LeaveToNetworkXError`,
+    NetworkX does the call, with its own errors.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = function.__name__
+
+        @functools.wraps(function)
+        def call(G: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(G, *args, **kwargs)
+            except LeaveToNetworkXError:
+                return on_networkx(name, G, *args, **kwargs)
+            except ArgumentError as error:
+                raise NotImplementedError(str(error)) from error
+
+        if since <= VERSION:
+            TABLE[name] = Dispatched(
+                call, inspect.signature(function), only or {}, weight, kind, work, refuse
+            )
+        return call
+
+    return declare
+
+
+def on_networkx(name: str, graph: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the answer of NetworkX's own function."""
+    function = nx.utils.backends._registered_algorithms[name]  # noqa: SLF001 - names may be in submodules
+    return function(graph.source, *args, backend="networkx", **kwargs)

@@ -8,7 +8,7 @@ import pytest
 
 import evener as ev
 from algorithms.test_closeness import as_networkx
-from evener.primitives import distance_verification
+from evener.primitives import distance_bounds, distance_verification
 from evener.testing.algorithms import AlgorithmContract
 
 
@@ -56,6 +56,19 @@ def test_a_vertex_outside_a_component_has_the_bound_of_its_neighbours():
 
 def test_a_graph_with_central_vertices_needs_few_searches():
     assert ev.diameter(ev.read("grid:100x100")).outcome["searches"] < 100
+
+
+@pytest.mark.parametrize("level", [0, 80_000])
+@pytest.mark.parametrize("spec", ["grid:70x3", "rmat:8", "rmat:8,directed"])
+def test_searches_do_not_depend_on_the_split(spec, level, monkeypatch):
+    """Searches that one CPU runs one by one find the same bounds as searches of several elements at once."""
+    monkeypatch.setattr(distance_bounds, "_LEVEL", level)
+    graph = ev.read(spec)
+    results = [ev.diameter(graph, on=["cpu:1"] * elements) for elements in (1, 2)]
+    rows = [[int(result[name][0]) for name in result] for result in results]
+    assert rows[0] == rows[1]
+    assert rows[0][0] == largest_distances(graph).max()
+    assert results[0].outcome == results[1].outcome
 
 
 @pytest.mark.parametrize("elements", [1, 2])

@@ -29,6 +29,7 @@ OF_ALGORITHMS = [
     "evener.primitives:bit_search",
     "evener.primitives:contract",
     "evener.primitives:distance_bounds",
+    "evener.primitives:few_searches",
     "evener.primitives:label_sums",
     "evener.primitives:label_totals",
     "evener.primitives:frontier",
@@ -72,6 +73,7 @@ OF_KERNELS = {"bits.clear_range"}
 # Called where the CPU is the only element.
 OF_CPUS = {
     "evener.primitives:contract.add_repeated",
+    "evener.primitives:few_searches.search",
     "evener.algorithms.spanning_forest:kernels.join_in_order",
     "evener.algorithms.sssp:single_block.dijkstra",
 }

@@ -33,7 +33,7 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _64 = np.uint64(64)
 # Words of a bitmap in a chunk.
-_CHUNK = np.uint64(4)
+_CHUNK = np.uint64(16)
 
 
 @vertex_step
@@ -152,6 +152,8 @@ def _take_by_worker(
                 word = ~_ZERO
             if (w << _SIX) + _64 > owned:
                 word &= (_ONE << (owned - (w << _SIX))) - _ONE
+            if word == _ZERO:
+                continue
             candidates[w] = _ZERO
             more, more_edges = _take_word(
                 w, word, every, out_offsets, offsets, targets, frontier, seen, arriving, next_changed

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["HOST_STATE", "STATE", "EccentricityBounds"]
 
 kernels = KernelFile(__package__, "distance_bounds")
+few_searches = KernelFile(__package__, "few_searches")
 
-# Two words, two arrays of words seen, two bounds, degrees; three bitmaps.
-STATE = StateBytes(8 + 8 + 8 + 8 + 4 + 4 + 3, 8 + 8 + 4 + 3)
+# Two words, two arrays of words seen, two bounds, degrees; three bitmaps. On one CPU, distances and a queue.
+STATE = StateBytes(8 + 8 + 8 + 8 + 4 + 4 + 4 + 4 + 3, 8 + 8 + 4 + 3)
 HOST_STATE = StateBytes(8 + 8 + 8 + 8 + 4 + 4 + 2, 8 + 8 + 4)
 # Larger bounds and degrees are equal in the order of sources.
 _MOST_BOUND, _MOST_DEGREE = 2**20 - 1, 2**12 - 1
@@ -41,6 +42,9 @@ _MOST_BOUND, _MOST_DEGREE = 2**20 - 1, 2**12 - 1
 _MIX = np.uint32(2654435761)
 # Sources of the first batch. Each batch has twice as many as the last one, up to 64.
 _FIRST = 1
+# Most sources of a batch for the diameter of an undirected graph with long distances, because searches over
+# long paths share few rows. Distances are long if a level has fewer stored edges than `_LEVEL` on average.
+_FEW, _LEVEL = 2, 80_000
 # Most supersteps of a run, each for consecutive batches.
 _SUPERSTEPS = 1000
 
@@ -79,6 +83,10 @@ class EccentricityBounds:
             np.minimum(np.diff(offsets), _MOST_DEGREE).astype(np.uint16)
             for offsets in engine.download(engine.out[0])
         ]
+        self._few = False  # whether batches have few sources
+        # Distances and a queue, for searches on the only element.
+        queued = engine.single and engine.elements[0].kind == "cpu" and not self._directed
+        self._temporary = [engine.owned_array("uint32") for _ in range(2)] if queued else []
         if self._directed:
             self._bound_by_neighbours()
 
@@ -101,15 +109,21 @@ class EccentricityBounds:
             self.searches, batches = checkpoints.step(bounds, self.searches, batches)
             if checkpoints.restored:
                 checkpoints.require(0 <= self.searches <= self._n, f"at most {self._n} searches")
-            width = min(_FIRST << batches, WIDTH)
+            longest = self._longest() if only_largest else 0
+            self._few = not self._directed and longest * _LEVEL > engine.partitioned.graph.m
+            width = min(_FIRST << batches, _FEW if self._few else WIDTH)
             if most is not None:
                 width = min(width, most - self.searches)
-            sources, left = self._choose(width, only_largest=only_largest)
+            sources, left = self._choose(width, longest)
             if not left or not width:
                 return not left
             if batches % each == 0:
                 engine.superstep("search", active=engine.owned, fraction=1 - left / self._n)
-            self._search_from(sources)
+            if self._temporary and (self._few or not batches):
+                for source in sources.tolist():
+                    self._search_single(source)
+            else:
+                self._search_from(sources)
             self.searches, batches = self.searches + len(sources), batches + 1
 
     def largest_lower(self) -> tuple[int, int]:
@@ -132,6 +146,8 @@ class EccentricityBounds:
     def farthest(self, source: int) -> tuple[int, int]:
         """Return the eccentricity of a vertex and the first vertex at this distance. All bounds are lost."""
         engine = self._engine
+        if self._temporary and self._few:
+            return self._search_single(source)
         engine.compute(kernels.begin_bounds, engine.out[0], 0, self.lower, self.upper)
         none = engine.upload_to_all(np.zeros(WIDTH, np.uint32))
         self._together = engine.owned_array("uint64", 0)
@@ -142,6 +158,19 @@ class EccentricityBounds:
             )  # fmt: skip
         distance, vertex = self.largest_lower()
         return (distance, vertex) if distance else (0, source)
+
+    def _search_single(self, source: int) -> tuple[int, int]:
+        """Tighten the bounds by a search on the only element.
+
+        Return the eccentricity of the source, and the first vertex at this distance.
+        """
+        engine = self._engine
+        offsets, targets, _ = engine.out
+        distance, vertex = engine.compute(
+            few_searches.search, offsets, targets, engine.vertices, engine.at_vertex(source),
+            *self._temporary, self.lower, self.upper,
+        )  # fmt: skip
+        return int(distance), int(vertex)
 
     def _search_from(self, sources: NDArray[np.uint32]) -> None:
         """Tighten the bounds by searches from up to 64 vertices: along edges, then against them."""
@@ -174,17 +203,18 @@ class EccentricityBounds:
         pairs = zip(self._engine.download(self.lower), self._engine.download(self.upper), strict=True)
         return [(low, high[: len(low)]) for low, high in pairs]
 
-    def _choose(self, width: int, *, only_largest: bool) -> tuple[NDArray[np.uint32], int]:
+    def _longest(self) -> int:
+        """Return the largest lower bound of a vertex."""
+        return max(self._engine.gather([int(low.max(initial=0)) for low, _ in self._bounds()]))
+
+    def _choose(self, width: int, floor: int) -> tuple[NDArray[np.uint32], int]:
         """Return up to `width` sources, and how many vertices have bounds that are too far apart.
 
-        The first half has the largest upper bounds, the second half the smallest lower bounds. Among equals,
-        vertices with many edges come first.
+        Vertices whose upper bound is at most `floor` do not count. The first half has the largest upper
+        bounds, the second half the smallest lower bounds. Among equals, vertices with many edges come first.
         """
         engine = self._engine
         bounds = self._bounds()
-        floor = 0
-        if only_largest:
-            floor = max(engine.gather([int(low.max(initial=0)) for low, _ in bounds]))
         proposals: list[tuple[int, _Candidates, _Candidates]] = []
         parts = zip(bounds, engine.download(engine.vertices), self._degrees, strict=True)
         for (low, high), numbers, degrees in parts:

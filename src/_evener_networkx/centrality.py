@@ -63,9 +63,9 @@ def _closeness(distance: NDArray[Any], n: int, *, wf_improved: bool) -> float:
     return float(reached / total * (reached / (n - 1) if wf_improved else 1))
 
 
-@dispatched(work="pairs", weight="distance")
+@dispatched(work="pairs", weight="distance", only={"sp": None}, newer={"sp": (3, 7)})
 def closeness_centrality(
-    G: Any, u: Any = None, distance: Any = None, wf_improved: Any = True
+    G: Any, u: Any = None, distance: Any = None, wf_improved: Any = True, *, sp: Any = None
 ) -> dict[Any, float] | float:
     rows = weighted_rows(G, distance)
     wf_improved = bool(wf_improved)

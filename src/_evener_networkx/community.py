@@ -47,12 +47,29 @@ def louvain_communities(
     return list(G.groups(result["community"]))
 
 
-@dispatched(weight="weight", only={"max_level": None}, since=(3, 5))
+@dispatched(weight="weight", only={"metric": "modularity", "max_level": None, "theta": 0.01}, since=(3, 7))
 def leiden_communities(
+    G: Any,
+    *,
+    weight: Any = "weight",
+    resolution: Any = 1.0,
+    max_level: Any = None,
+    seed: Any = None,
+    metric: Any = "cpm",
+    theta: Any = 0.01,
+) -> list[set[Any]]:
+    _in_range(G, resolution)
+    return _leiden(G, weight, resolution, seed)
+
+
+@dispatched(name="leiden_communities", weight="weight", only={"max_level": None}, since=(3, 5), before=(3, 7))
+def leiden_by_modularity(
     G: Any, weight: Any = "weight", resolution: Any = 1, max_level: Any = None, seed: Any = None
 ) -> list[set[Any]]:
-    if G.n == 0:
-        return []
+    return _leiden(G, weight, resolution, seed) if G.n else []
+
+
+def _leiden(G: Any, weight: Any, resolution: Any, seed: Any) -> list[set[Any]]:
     result = ev.leiden(G.weighted(weight), resolution=resolution, seed=_number(seed))
     return list(G.groups(result["community"]))
 

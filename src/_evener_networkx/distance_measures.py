@@ -14,6 +14,8 @@ from _evener_networkx.table import dispatched, on_networkx
 
 @dispatched(work="pairs", weight="weight", only={"sp": None})
 def eccentricity(G: Any, v: Any = None, sp: Any = None, weight: Any = None) -> dict[Any, Any] | Any:
+    if G.n == 0:
+        raise LeaveToNetworkXError
     rows = weighted_rows(G, weight)
     single = v is not None and v in G.source
     nodes = [v] if single else G.nodes if v is None else list(G.source.nbunch_iter(v))
@@ -49,7 +51,8 @@ def radius(G: Any, e: Any = None, usebounds: Any = False, weight: Any = None) ->
 @dispatched(work="pairs", weight="weight", refuse=_no_bounds)
 def periphery(G: Any, e: Any = None, usebounds: Any = False, weight: Any = None) -> list[Any]:
     found = _given(G, e, usebounds, weight)
-    return [node for node, value in found.items() if value == max(found.values())]
+    largest = max(found.values())
+    return [node for node, value in found.items() if value == largest]
 
 
 @dispatched(work="pairs", weight="weight", refuse=_no_bounds)
@@ -57,7 +60,8 @@ def center(G: Any, e: Any = None, usebounds: Any = False, weight: Any = None) ->
     if G.edges == G.n - 1:  # NetworkX is fast for a tree
         raise LeaveToNetworkXError
     found = _given(G, e, usebounds, weight)
-    return [node for node, value in found.items() if value == min(found.values())]
+    least = min(found.values())
+    return [node for node, value in found.items() if value == least]
 
 
 def _distance_sums(G: Any, weight: Any) -> list[Any]:
@@ -70,12 +74,22 @@ def _distance_sums(G: Any, weight: Any) -> list[Any]:
     return sums
 
 
-@dispatched(work="pairs", weight="weight", only={"attr": None, "sp": None})
-def barycenter(G: Any, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
+def _nodes_of_least_sum(G: Any, weight: Any) -> list[Any]:
     if G.n == 0 or G.edges == G.n - 1:  # NetworkX is fast for a tree
         raise LeaveToNetworkXError
     sums = _distance_sums(G, weight)
-    return [node for node, total in zip(G.nodes, sums, strict=True) if total == min(sums)]
+    least = min(sums)
+    return [node for node, total in zip(G.nodes, sums, strict=True) if total == least]
+
+
+@dispatched(work="pairs", weight="weight", only={"attr": None, "sp": None}, since=(3, 7))
+def centroid(G: Any, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
+    return _nodes_of_least_sum(G, weight)
+
+
+@dispatched(work="pairs", weight="weight", only={"attr": None, "sp": None}, before=(3, 7))
+def barycenter(G: Any, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
+    return _nodes_of_least_sum(G, weight)
 
 
 @dispatched(work="pairs", weight="weight")

@@ -23,7 +23,7 @@ def reason_against_running(
     function: Dispatched, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> str | None:
     """Return why NetworkX is expected to be faster, or None."""
-    name = function.call.__name__
+    name = function.name
     if function.work == "degrees":
         return "NetworkX answers in the time of a conversion"
     graph = function.signature.bind(*args, **kwargs).arguments["G"]

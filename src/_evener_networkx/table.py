@@ -26,6 +26,7 @@ class Dispatched(NamedTuple):
 
     Attributes
     ----------
+    name : str
     call : callable
         The function, which takes converted graphs.
     signature : Signature
@@ -41,6 +42,7 @@ class Dispatched(NamedTuple):
         Returns why Evener does not support the arguments, or None.
     """
 
+    name: str
     call: Callable[..., Any]
     signature: inspect.Signature
     only: Mapping[str, Any]
@@ -65,7 +67,7 @@ class Dispatched(NamedTuple):
         if "simple" in self.kind and graph.is_multigraph():
             return "the graph is a multigraph"
         for name, value in self.only.items():
-            if given[name] is not value:
+            if type(given[name]) is not type(value) or given[name] != value:
                 return f"{name}= is supported only as {value!r}"
         if self.weight is not None and not isinstance(given[self.weight], str | None):
             return f"{self.weight}= is not a string"
@@ -82,29 +84,39 @@ def dispatched(
     kind: str = "any",
     work: str = "edges",
     refuse: Refusal | None = None,
+    name: str | None = None,
     since: tuple[int, int] = (3, 4),
+    before: tuple[int, int] | None = None,
+    newer: Mapping[str, tuple[int, int]] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a function of NetworkX of the same name and signature; see `Dispatched`.
+    """Declare a function of NetworkX of the same signature; see `Dispatched`.
 
-    The function is not dispatched if NetworkX is older than `since`. If it raises `LeaveToNetworkXError`,
-    NetworkX does the call, with its own errors.
+    NetworkX has the function under `name` (default: its name here), from the version `since` to the last
+    version before `before`. It has the parameters in `newer` from their versions on. If the function raises
+    `LeaveToNetworkXError`, NetworkX does the call, with its own errors.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = function.__name__
+        called = name or function.__name__
 
         @functools.wraps(function)
         def call(G: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 return function(G, *args, **kwargs)
             except LeaveToNetworkXError:
-                return on_networkx(name, G, *args, **kwargs)
+                return on_networkx(called, G, *args, **kwargs)
             except ArgumentError as error:
                 raise NotImplementedError(str(error)) from error
 
-        if since <= VERSION:
-            TABLE[name] = Dispatched(
-                call, inspect.signature(function), only or {}, weight, kind, work, refuse
+        if since <= VERSION and (before is None or before > VERSION):
+            signature = inspect.signature(function)
+            missing = {parameter for parameter, version in (newer or {}).items() if version > VERSION}
+            present = [p for p in signature.parameters.values() if p.name not in missing]
+            supported = {
+                parameter: value for parameter, value in (only or {}).items() if parameter not in missing
+            }
+            TABLE[called] = Dispatched(
+                called, call, signature.replace(parameters=present), supported, weight, kind, work, refuse
             )
         return call
 

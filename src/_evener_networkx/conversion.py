@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ConvertedGraph", "LeaveToNetworkXError"]
+__all__ = ["ConvertedGraph", "LeaveToNetworkXError", "collector_paused"]
 
 # Integers above it are not exact as float64.
 _EXACT = 1 << 53
@@ -25,6 +27,18 @@ _EXACT = 1 << 53
 
 class LeaveToNetworkXError(Exception):
     """NetworkX must do this call: it raises an error, or it is faster."""
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would visit a large graph again and again for new lists."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _beyond_float64(weights: NDArray[Any]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import evener as ev
-from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.conversion import LeaveToNetworkXError, collector_paused
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -38,18 +38,28 @@ class Search(NamedTuple):
 
     def paths(self, *, reverse: bool = False) -> dict[Any, list[Any]]:
         """Return a shortest path to each reached node, or from each with `reverse`."""
-        nodes, parent, found = self.graph.nodes, self.parent, {}
-        for vertex in self.order.tolist():
-            missing = []
-            while vertex not in found and parent[vertex] != vertex:
-                missing.append(vertex)
-                vertex = int(parent[vertex])
-            if vertex not in found:
-                found[vertex] = [nodes[vertex]]
-            for later in reversed(missing):
-                before = found[int(parent[later])]
-                found[later] = [nodes[later], *before] if reverse else [*before, nodes[later]]
-        return {nodes[vertex]: found[vertex] for vertex in self.order.tolist()}
+        nodes = self.graph.nodes
+        order, parents = self.order.tolist(), self.parent[self.order].tolist()
+        found: dict[int, list[Any]] = {}
+        with collector_paused():
+            for vertex, parent in zip(order, parents, strict=True):
+                before = [] if parent == vertex else found.get(parent) or self._later_path(parent, found)
+                found[vertex] = [*before, nodes[vertex]]
+            if reverse:
+                for path in found.values():
+                    path.reverse()
+            return {nodes[vertex]: found[vertex] for vertex in order}
+
+    def _later_path(self, vertex: int, found: dict[int, list[Any]]) -> list[Any]:
+        """Return the path to a vertex at the distance of its child, which edges of weight 0 lead to."""
+        missing = []
+        while vertex not in found:
+            missing.append(vertex)
+            if (parent := int(self.parent[vertex])) == vertex:
+                break
+            vertex = parent
+        nodes = self.graph.nodes
+        return [*found.get(vertex, []), *(nodes[later] for later in reversed(missing))]
 
     def path_to(self, vertex: int) -> list[Any]:
         """Return a shortest path to a vertex; raise `LeaveToNetworkXError` if it is not reached."""

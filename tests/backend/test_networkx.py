@@ -249,3 +249,17 @@ def test_conversions_are_kept_and_cleared():
         assert list(graph.__networkx_cache__["backends"]["evener"].values()) == [kept]
         graph.remove_edge(1, 2)
         assert nx.number_connected_components(graph, backend="evener") == 2
+
+
+def test_paths_over_edges_of_weight_zero():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([(4, 3, 0), (3, 2, 0), (2, 1, 0), (1, 0, 0), (0, 5, 1), (5, 6, 0)])
+    for source in (0, 2, 4):
+        theirs = nx.single_source_dijkstra(graph, source)
+        assert nx.single_source_dijkstra(graph, source, backend="evener") == theirs
+
+
+def test_nodes_that_equal_integers_are_read():
+    graph = nx.DiGraph([(0, 1), (1, 2)])
+    graph.add_edge(2, 0.0)
+    assert nx.is_strongly_connected(graph, backend="evener")

@@ -7,6 +7,7 @@ iterate in C, and nothing is symmetrised.
 
 from __future__ import annotations
 
+from array import array
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,7 @@ from evener.graph.arrow import ArrowColumn, note_unread_columns
 from evener.graph.checks import is_number, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Collection, Hashable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -110,8 +111,8 @@ def _ends(graph: Any, nodes: list[Any]) -> tuple[NDArray[np.uint32], NDArray[np.
     rows = _rows(graph)
     lengths = np.fromiter(map(len, rows.values()), np.int64, len(rows))
     count = int(lengths.sum())
-    tails = _numbers(nodes, rows, len(rows))
-    heads = _numbers(nodes, chain.from_iterable(rows.values()), count)
+    tails = _numbers(nodes, [rows], len(rows))
+    heads = _numbers(nodes, rows.values(), count)
     src = np.repeat(tails, lengths)
     if not graph.is_multigraph():
         return src, heads
@@ -126,14 +127,27 @@ def _rows(graph: Any) -> Mapping[Any, Mapping[Any, Any]]:
     return rows if isinstance(rows, dict) else {node: dict(row) for node, row in rows.items()}
 
 
-def _numbers(nodes: list[Any], given: Iterable[Any], count: int) -> NDArray[np.uint32]:
-    """Return the position in `nodes` of each of `count` given nodes, uint32 of shape (count,)."""
+def _numbers(nodes: list[Any], given: Collection[Iterable[Any]], count: int) -> NDArray[np.uint32]:
+    """Return the position in `nodes` of each of `count` nodes given by rows, uint32 of shape (count,)."""
     if _are_integers(nodes, lowest=-(1 << 63)):
-        return _numbers_of_integers(np.array(nodes, np.int64), np.fromiter(given, np.int64, count))
+        return _numbers_of_integers(np.array(nodes, np.int64), _integers(given, count))
+    flat = chain.from_iterable(given)
     if count >= _ARROW_ENTRIES and _are_strings(nodes):
-        return _numbers_of_strings(nodes, list(given))
+        return _numbers_of_strings(nodes, list(flat))
     number = {node: position for position, node in enumerate(nodes)}
-    return np.fromiter(map(number.__getitem__, given), np.uint32, count)
+    return np.fromiter(map(number.__getitem__, flat), np.uint32, count)
+
+
+def _integers(rows: Collection[Iterable[Any]], count: int) -> NDArray[np.int64]:
+    """Return the integers of all rows, int64 of shape (count,)."""
+    flat = array("q")
+    try:
+        for row in rows:
+            # A list of a row loads its integers from memory together: twice as fast as one by one.
+            flat.fromlist([*row])
+    except TypeError:  # a float that equals an integer node
+        return np.fromiter(chain.from_iterable(rows), np.int64, count)
+    return np.frombuffer(flat, np.int64)
 
 
 def _numbers_of_integers(nodes: NDArray[np.int64], given: NDArray[np.int64]) -> NDArray[np.uint32]:

@@ -28,6 +28,7 @@ TINY = {
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],
     "networkx_conversion": ["--sizes", "2000", "--string-edges", "2000", "--rounds", "1"],
+    "networkx_functions": ["--edges", "2000", "--rounds", "1"],
     "memory_limit": ["--edges", "2000", "--ranks", "2", "--limit", "2_000_000_000"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
     "checkpoint": ["--scale", "8", "--rounds", "1"],

@@ -113,6 +113,10 @@ def _check(name, graph, answer, expected):
     if name == "louvain_communities":
         ours, theirs = (nx.community.modularity(graph, sets, backend="evener") for sets in (answer, expected))
         right = ours >= theirs - 0.01
+    elif name == "eigenvector_centrality":  # NetworkX ends at a change of n * tol
+        right = (
+            sum(abs(answer[node] - value) for node, value in expected.items()) <= 10 * len(expected) * 1e-6
+        )
     elif isinstance(answer, list):
         right = sorted(map(len, answer)) == sorted(map(len, expected))
     elif isinstance(answer, tuple):  # distances, and one of several shortest paths

@@ -110,7 +110,7 @@ def _converged(run: Callable[..., Result], **arguments: Any) -> NDArray[np.float
 
 def _enough_iterations(_: Any, given: Mapping[str, Any]) -> str | None:
     """Refuse few iterations and loose tolerances: NetworkX stops at another value, or raises an error."""
-    if not isinstance(given["max_iter"], int) or given["max_iter"] < 50 or not 0 < given["tol"] <= 1e-4:
+    if not isinstance(given["max_iter"], int) or given["max_iter"] < 50 or not 1e-14 < given["tol"] <= 1e-4:
         return "Evener computes the limit, and max_iter= or tol= may end the iteration before it"
     return None
 
@@ -122,7 +122,8 @@ def eigenvector_centrality(
     if G.n == 0 or G.graph.m == 0:
         raise LeaveToNetworkXError
     graph = G.weighted(weight)
-    return G.by_node(_converged(ev.eigenvector, graph=graph, tol=1e-12, max_iter=10_000))  # type: ignore[no-any-return]
+    # NetworkX ends at n times tol.
+    return G.by_node(_converged(ev.eigenvector, graph=graph, tol=min(1e-8, tol), max_iter=10_000))  # type: ignore[no-any-return]
 
 
 def _one_beta(graph: Any, given: Mapping[str, Any]) -> str | None:
@@ -148,5 +149,5 @@ def katz_centrality(
         return {}
     graph = G.weighted(weight)
     # A positive beta scales all values, and normalization removes it.
-    values = _converged(ev.katz, graph=graph, attenuation=alpha, tol=1e-12, max_iter=10_000)
+    values = _converged(ev.katz, graph=graph, attenuation=alpha, tol=min(1e-8, tol), max_iter=10_000)
     return G.by_node(values)  # type: ignore[no-any-return]

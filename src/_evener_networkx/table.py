@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import networkx as nx
 
-from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.conversion import ConvertedGraph, LeaveToNetworkXError
 from evener.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Dispatched(NamedTuple):
         bound.apply_defaults()
         given = bound.arguments
         graph = given["G"]
+        if changed := _changed_methods(type(graph)):
+            return f"the class of the graph has its own {', '.join(sorted(changed))}"
         if self.kind.startswith("directed") and not graph.is_directed():
             return "the graph is undirected"
         if "undirected" in self.kind and graph.is_directed():
@@ -72,6 +74,19 @@ class Dispatched(NamedTuple):
         if self.weight is not None and not isinstance(given[self.weight], str | None):
             return f"{self.weight}= is not a string"
         return self.refuse(graph, given) if self.refuse else None
+
+
+# Attributes that read a graph. Evener reads `_adj` in their place.
+_READ = {"_adj", "_pred", "_succ", "__getitem__", "__iter__", "__len__", "adj", "adjacency", "nodes", "edges"}
+_READ |= {"in_degree", "in_edges", "neighbors", "out_degree", "out_edges", "pred", "predecessors", "succ"}
+_READ |= {"degree", "is_directed", "is_multigraph", "successors"}
+
+
+@functools.cache
+def _changed_methods(kind: type) -> set[str]:
+    """Return the attributes that read a graph and that a class outside of NetworkX's own four changes."""
+    four = {nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph, ConvertedGraph, object}
+    return {name for base in set(kind.__mro__) - four for name in _READ & set(vars(base))}
 
 
 TABLE: dict[str, Dispatched] = {}

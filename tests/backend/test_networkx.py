@@ -263,3 +263,19 @@ def test_nodes_that_equal_integers_are_read():
     graph = nx.DiGraph([(0, 1), (1, 2)])
     graph.add_edge(2, 0.0)
     assert nx.is_strongly_connected(graph, backend="evener")
+
+
+class Complement(nx.Graph):
+    """A graph that gives the nodes without an edge as neighbours."""
+
+    def neighbors(self, node):
+        return iter(set(self) - set(self.adj[node]) - {node})
+
+
+class Named(nx.Graph):
+    name = "friends"
+
+
+def test_graphs_that_change_their_rows_are_refused():
+    assert "its own neighbors" in BACKEND.can_run("core_number", (Complement([(0, 1)]),), {})
+    assert BACKEND.can_run("core_number", (Named([(0, 1)]),), {}) is True

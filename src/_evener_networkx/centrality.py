@@ -115,7 +115,7 @@ def _enough_iterations(_: Any, given: Mapping[str, Any]) -> str | None:
     return None
 
 
-@dispatched(weight="weight", only={"nstart": None}, refuse=_enough_iterations)
+@dispatched(passes=20, weight="weight", only={"nstart": None}, refuse=_enough_iterations)
 def eigenvector_centrality(
     G: Any, max_iter: Any = 100, tol: Any = 1.0e-6, nstart: Any = None, weight: Any = None
 ) -> dict[Any, float]:
@@ -134,7 +134,7 @@ def _one_beta(graph: Any, given: Mapping[str, Any]) -> str | None:
     return _enough_iterations(graph, given)
 
 
-@dispatched(weight="weight", only={"nstart": None, "normalized": True}, refuse=_one_beta)
+@dispatched(passes=20, weight="weight", only={"nstart": None, "normalized": True}, refuse=_one_beta)
 def katz_centrality(
     G: Any,
     alpha: Any = 0.1,

@@ -29,7 +29,7 @@ def _in_range(G: Any, resolution: Any) -> None:
         raise LeaveToNetworkXError
 
 
-@dispatched(weight="weight")
+@dispatched(passes=50, weight="weight")
 def louvain_communities(
     G: Any,
     weight: Any = "weight",
@@ -47,7 +47,9 @@ def louvain_communities(
     return list(G.groups(result["community"]))
 
 
-@dispatched(weight="weight", only={"metric": "modularity", "max_level": None, "theta": 0.01}, since=(3, 7))
+@dispatched(
+    passes=100, weight="weight", only={"metric": "modularity", "max_level": None, "theta": 0.01}, since=(3, 7)
+)
 def leiden_communities(
     G: Any,
     *,
@@ -74,7 +76,7 @@ def _leiden(G: Any, weight: Any, resolution: Any, seed: Any) -> list[set[Any]]:
     return list(G.groups(result["community"]))
 
 
-@dispatched(weight="weight")
+@dispatched(passes=10, weight="weight")
 def fast_label_propagation_communities(G: Any, *, weight: Any = None, seed: Any = None) -> Iterator[set[Any]]:
     if G.n == 0:
         return iter(())

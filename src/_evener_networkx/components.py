@@ -66,7 +66,7 @@ def _strong(G: Any) -> NDArray[np.int64]:
     return labels
 
 
-@dispatched()
+@dispatched(passes=2)
 def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
     if G.n == 0:
         return iter(())

@@ -18,26 +18,26 @@ def _core_numbers(G: Any, given: Any) -> Any:
     return G.by_node(ev.core_number(G.graph)["core"])
 
 
-@dispatched()
+@dispatched(passes=6)
 def core_number(G: Any) -> dict[Any, int]:
     return _core_numbers(G, None)  # type: ignore[no-any-return]
 
 
-@dispatched()
+@dispatched(passes=6)
 def k_core(G: Any, k: Any = None, core_number: Any = None) -> Any:
     return on_networkx("k_core", G, k, _core_numbers(G, core_number))
 
 
-@dispatched()
+@dispatched(passes=6)
 def k_shell(G: Any, k: Any = None, core_number: Any = None) -> Any:
     return on_networkx("k_shell", G, k, _core_numbers(G, core_number))
 
 
-@dispatched()
+@dispatched(passes=6)
 def k_crust(G: Any, k: Any = None, core_number: Any = None) -> Any:
     return on_networkx("k_crust", G, k, _core_numbers(G, core_number))
 
 
-@dispatched()
+@dispatched(passes=6)
 def k_corona(G: Any, k: Any, core_number: Any = None) -> Any:
     return on_networkx("k_corona", G, k, _core_numbers(G, core_number))

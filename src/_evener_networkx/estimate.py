@@ -26,13 +26,15 @@ def reason_against_running(
     name = function.name
     if function.work == "degrees":
         return "NetworkX answers in the time of a conversion"
-    graph = function.signature.bind(*args, **kwargs).arguments["G"]
+    given = function.signature.bind(*args, **kwargs).arguments
+    graph = given["G"]
     n = len(graph)
     # NetworkX counts edges in a loop of Python; the lengths of the rows are read faster.
     rows = getattr(graph, "_adj", None)
     steps = n + (sum(map(len, rows.values())) if isinstance(rows, dict) else graph.number_of_edges())
+    steps *= function.passes
     if function.work == "pairs":
-        steps *= n
+        steps *= 1 if given.get("u") is not None else given.get("k") or n
     expected, overhead = steps / _STEPS_PER_SECOND, _LATER if name in _called else _FIRST
     if expected < overhead:
         return f"NetworkX is expected to take {expected:.2g} s, and Evener at least {overhead:.2g} s"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dispatched(weight="weight", only={"nstart": None, "dangling": None})
+@dispatched(passes=10, weight="weight", only={"nstart": None, "dangling": None})
 def pagerank(
     G: Any,
     alpha: Any = 0.85,
@@ -56,7 +56,7 @@ def _singular_vectors(_: Any, given: Mapping[str, Any]) -> str | None:
     return None if iterates or given["normalized"] is True else "normalized= is supported only as True"
 
 
-@dispatched(only={"nstart": None}, refuse=_singular_vectors, newer={"method": (3, 7)})
+@dispatched(passes=10, only={"nstart": None}, refuse=_singular_vectors, newer={"method": (3, 7)})
 def hits(
     G: Any,
     max_iter: Any = 100,

@@ -46,7 +46,7 @@ def _tree(G: Any, weight: Any, sign: int) -> Any:
     return tree
 
 
-@dispatched(weight="weight", kind="undirected simple", refuse=_by_kruskal)
+@dispatched(passes=4, weight="weight", kind="undirected simple", refuse=_by_kruskal)
 def minimum_spanning_edges(
     G: Any,
     algorithm: Any = "kruskal",
@@ -58,7 +58,7 @@ def minimum_spanning_edges(
     return _edges(G, weight, 1, data)
 
 
-@dispatched(weight="weight", kind="undirected simple", refuse=_by_kruskal)
+@dispatched(passes=4, weight="weight", kind="undirected simple", refuse=_by_kruskal)
 def maximum_spanning_edges(
     G: Any,
     algorithm: Any = "kruskal",
@@ -70,14 +70,14 @@ def maximum_spanning_edges(
     return _edges(G, weight, -1, data)
 
 
-@dispatched(weight="weight", kind="undirected simple", refuse=_by_kruskal)
+@dispatched(passes=4, weight="weight", kind="undirected simple", refuse=_by_kruskal)
 def minimum_spanning_tree(
     G: Any, weight: Any = "weight", algorithm: Any = "kruskal", ignore_nan: Any = False
 ) -> Any:
     return _tree(G, weight, 1)
 
 
-@dispatched(weight="weight", kind="undirected simple", refuse=_by_kruskal)
+@dispatched(passes=4, weight="weight", kind="undirected simple", refuse=_by_kruskal)
 def maximum_spanning_tree(
     G: Any, weight: Any = "weight", algorithm: Any = "kruskal", ignore_nan: Any = False
 ) -> Any:

@@ -38,6 +38,8 @@ class Dispatched(NamedTuple):
         The graphs that Evener supports.
     work : {"edges", "pairs", "degrees"}
         What the time grows with: edges, edges times vertices, or vertices.
+    passes : int
+        How often NetworkX reads all edges, compared with a search from one vertex.
     refuse : callable or None
         Returns why Evener does not support the arguments, or None.
     """
@@ -49,6 +51,7 @@ class Dispatched(NamedTuple):
     weight: str | None
     kind: str
     work: str
+    passes: int
     refuse: Refusal | None
 
     def reason_against(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
@@ -98,6 +101,7 @@ def dispatched(
     weight: str | None = None,
     kind: str = "any",
     work: str = "edges",
+    passes: int = 1,
     refuse: Refusal | None = None,
     name: str | None = None,
     since: tuple[int, int] = (3, 4),
@@ -130,9 +134,8 @@ def dispatched(
             supported = {
                 parameter: value for parameter, value in (only or {}).items() if parameter not in missing
             }
-            TABLE[called] = Dispatched(
-                called, call, signature.replace(parameters=present), supported, weight, kind, work, refuse
-            )
+            signature = signature.replace(parameters=present)
+            TABLE[called] = Dispatched(called, call, signature, supported, weight, kind, work, passes, refuse)
         return call
 
     return declare

@@ -6,6 +6,7 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from networkx.algorithms.centrality import betweenness as networkx_betweenness
 
 import evener as ev
@@ -14,15 +15,30 @@ from _evener_networkx.searches import search, searches, weighted_rows
 from _evener_networkx.table import dispatched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from evener.results.result import Result
 
 
-@dispatched(work="pairs", only={"weight": None, "endpoints": False})
+def _endpoints(graph: Any, given: Mapping[str, Any]) -> str | None:
+    """Refuse the ends of paths in directed graphs, where each search reaches other vertices."""
+    return "endpoints= of a directed graph" if given["endpoints"] and graph.is_directed() else None
+
+
+def _ends_of_paths(G: Any, sources: Sequence[int]) -> NDArray[np.int64]:
+    """Return how many shortest paths from the sources end at each vertex, at either end."""
+    labels = ev.wcc(G.graph)["component"]
+    is_source = np.zeros(G.n, np.int64)
+    is_source[sources] = 1
+    size = np.bincount(labels, minlength=G.n)[labels]
+    of_component = np.bincount(labels[sources], minlength=G.n)[labels]
+    ends: NDArray[np.int64] = is_source * (size - 1) + of_component - is_source
+    return ends
+
+
+@dispatched(work="pairs", passes=3, only={"weight": None}, refuse=_endpoints)
 def betweenness_centrality(
     G: Any,
     k: Any = None,
@@ -37,10 +53,12 @@ def betweenness_centrality(
     drawn = None if k is None else seed.sample(G.nodes, k)
     if drawn == []:
         raise LeaveToNetworkXError
-    sources = range(G.n) if drawn is None else G.numbers(drawn)
-    result = ev.betweenness(G.simple, sources=list(sources), normalized=False)
+    sources = list(range(G.n)) if drawn is None else G.numbers(drawn)
+    result = ev.betweenness(G.simple, sources=sources, normalized=False)
     # Without factors, as NetworkX adds them up; its own function then scales them as its version does.
     sums = result["centrality"] * (len(sources) / G.n * (1 if G.is_directed() else 2))
+    if endpoints:
+        sums += _ends_of_paths(G, sources)
     given = {
         "normalized": normalized,
         "directed": G.is_directed(),

@@ -29,7 +29,7 @@ def _in_range(G: Any, resolution: Any) -> None:
         raise LeaveToNetworkXError
 
 
-@dispatched(passes=50, weight="weight")
+@dispatched(passes=150, weight="weight")
 def louvain_communities(
     G: Any,
     weight: Any = "weight",
@@ -48,7 +48,7 @@ def louvain_communities(
 
 
 @dispatched(
-    passes=100, weight="weight", only={"metric": "modularity", "max_level": None, "theta": 0.01}, since=(3, 7)
+    passes=300, weight="weight", only={"metric": "modularity", "max_level": None, "theta": 0.01}, since=(3, 7)
 )
 def leiden_communities(
     G: Any,

@@ -85,8 +85,7 @@ _READ |= {"in_degree", "in_edges", "neighbors", "out_degree", "out_edges", "pred
 _READ |= {"degree", "is_directed", "is_multigraph", "successors"}
 
 
-@functools.cache
-def _changed_methods(kind: type) -> set[str]:
+def _changed_methods(kind: type[Any]) -> set[str]:
     """Return the attributes that read a graph and that a class outside of NetworkX's own four changes."""
     four = {nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph, ConvertedGraph, object}
     return {name for base in set(kind.__mro__) - four for name in _READ & set(vars(base))}

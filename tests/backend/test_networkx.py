@@ -214,14 +214,43 @@ def test_weights_that_are_not_exact_are_refused(weight):
 def test_arguments_that_differ_are_refused_with_a_reason():
     graph = GRAPHS["random"]
     refused = [
-        ("pagerank", {"nstart": dict.fromkeys(graph, 1)}, "nstart="),
-        ("betweenness_centrality", {"endpoints": True}, "endpoints="),
+        ("betweenness_centrality", {"weight": "weight"}, "weight="),
         ("dijkstra_path", {"source": 0, "target": 1, "weight": lambda *_: 1}, "weight="),
         ("katz_centrality", {"beta": dict.fromkeys(graph, 1)}, "beta="),
         ("hits", {"nstart": dict.fromkeys(graph, 1)}, "nstart="),
     ]
     for name, given, reason in refused:
         assert reason in BACKEND.can_run(name, (graph,), given)
+    directed = GRAPHS["directed"]
+    assert "endpoints=" in BACKEND.can_run("betweenness_centrality", (directed,), {"endpoints": True})
+
+
+@pytest.mark.parametrize(
+    "shape", ["random", "strings", "weighted", "parallel", "directed", "directed parallel"]
+)
+def test_pagerank_with_first_values_and_jumps_of_dangling_nodes(shape):
+    graph = GRAPHS[shape].copy()
+    graph.add_node("alone")
+    first, second, *_ = graph
+    for given in (
+        {"dangling": {first: 3, second: 1}},
+        {"dangling": {second: 1}, "personalization": {first: 1, "alone": 2}, "alpha": 0.6},
+        {"nstart": {first: 1}},
+        {"nstart": dict.fromkeys(graph, 1), "dangling": {"alone": 1}, "weight": None},
+    ):
+        theirs = nx.pagerank(graph, tol=1e-12, max_iter=1000, backend="networkx", **given)
+        ours = nx.pagerank(graph, tol=1e-12, max_iter=1000, backend="evener", **given)
+        assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-10)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("k", [None, 4])
+def test_ends_of_paths_count_in_betweenness(k, normalized):
+    for shape in ("random", "strings", "parallel", "loops", "grid", "single"):
+        graph = GRAPHS[shape]
+        given = {"endpoints": True, "normalized": normalized, "seed": 3, "k": k and min(k, len(graph))}
+        theirs = nx.betweenness_centrality(graph, backend="networkx", **given)
+        assert_close(nx.betweenness_centrality(graph, backend="evener", **given), theirs)
 
 
 @pytest.mark.parametrize("k", [2, 5, 14])

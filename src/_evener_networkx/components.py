@@ -72,7 +72,8 @@ def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
         return iter(())
     labels = _strong(G)
     tails, heads = np.repeat(labels, G.out_degree), labels[G.graph.targets]
-    between = np.unique(np.stack([tails, heads], axis=1)[tails != heads], axis=0)
+    leaving = tails != heads
+    between = np.unique(np.stack([tails[leaving], heads[leaving]], axis=1), axis=0)
     # NetworkX yields a component after the components that it reaches.
     sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(np.unique(labels).tolist(), ()))
     for tail, head in between.tolist():

@@ -32,7 +32,7 @@ CASES = {
     "core_number": ({}, False),
     "louvain_communities": ({"seed": 1}, False),
 }
-# Nodes of a community. Of eight edges of a node, six stay in its community.
+# Nodes of a community, and the share of edges that stay in it.
 _COMMUNITY, _INSIDE = 1000, 0.75
 
 

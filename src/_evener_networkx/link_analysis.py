@@ -75,8 +75,8 @@ def _with_dangling(
 ) -> NDArray[np.float64]:
     """Return ranks where dangling vertices jump as in `others`, and the other vertices as in `ranks`.
 
-    Ranks with jumps p are (1 - alpha + alpha d) R p, where d is the rank of dangling vertices, and R is the
-    inverse of 1 - alpha A. With jumps q of dangling vertices, they are (1 - alpha) R p + alpha d R q.
+    The rank of dangling vertices is d, and R is the inverse of 1 - alpha A. If all vertices jump by p, ranks
+    are (1 - alpha + alpha d) R p. If dangling vertices jump by q, they are (1 - alpha) R p + alpha d R q.
     """
     rows = G.weighted(weight)
     out = G.out_degree if rows.weights is None else _row_sums(rows)

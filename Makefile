@@ -12,13 +12,20 @@ PYTEST ?= -n $(PROCESSES) --dist worksteal -m "not slow and not release"
 # Tests start hundreds of processes. With this variable of the user, each would compile all modules.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test check clean
+.PHONY: run test test-networkx check clean
 
 run: $(VENV)/.installed
 	$(VENV)/bin/evener run pagerank "$(GRAPH)" --tol 0 --max-iter 20
 
 test: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest $(PYTEST)
+
+# NetworkX's own tests on the backend. They need a long time. SUITE= names a part of them.
+SUITE ?= networkx
+TABLE ?= benchmarks/results/networkx_suite.json
+test-networkx: $(VENV)/.installed-test
+	NETWORKX_TEST_BACKEND=evener NETWORKX_FALLBACK_TO_NX=True EVENER_NETWORKX_TABLE="$(TABLE)" PYTHONPATH=tests/backend \
+	  $(VENV)/bin/python -m pytest -c /dev/null -q -p no:cacheprovider -p suite_table --pyargs $(SUITE)
 
 check: $(VENV)/.installed-test
 	$(VENV)/bin/ruff check

@@ -27,6 +27,8 @@ TINY = {
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],
+    "networkx_conversion": ["--sizes", "2000", "--string-edges", "2000", "--rounds", "1"],
+    "networkx_functions": ["--edges", "2000", "--rounds", "1"],
     "memory_limit": ["--edges", "2000", "--ranks", "2", "--limit", "2_000_000_000"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
     "checkpoint": ["--scale", "8", "--rounds", "1"],
@@ -91,7 +93,7 @@ def marked(names):
 @pytest.mark.parametrize("name", marked(TINY))
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
-    words = ("evener", "partition", "checkpoints", "T13", "regret", "times", "predicted", "noticed")
+    words = ("evener", "Evener", "partition", "checkpoints", "T13", "regret", "times", "predicted", "noticed")
     assert any(word in out for word in words)
 
 

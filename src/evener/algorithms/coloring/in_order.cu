@@ -66,7 +66,7 @@ struct Waiting {
     Array<i32> color;
 
     // Set the bits of the colors from `lowest` on that neighbours of higher priority have, as soon as they have.
-    // `used` has 32 colors for each thread of the 
+    // `used` has a bit for each of 32 colors per thread.
     __device__ void mark(Tiered<u32> targets, u64 begin, u64 stop, i32 lowest, u32* used) const {
         for (u64 e = begin + who; e < stop; e += width) {
             u32 t = read_once(targets, e);

@@ -122,9 +122,20 @@ def _ends(graph: Any, nodes: list[Any]) -> tuple[NDArray[np.uint32], NDArray[np.
 
 
 def _rows(graph: Any) -> Mapping[Any, Mapping[Any, Any]]:
-    """Return the dictionaries of neighbours; those of a view are copied, because a view filters slowly."""
+    """Return the dictionaries of neighbours; those of a view are copied, because a view filters slowly.
+
+    The attributes of an edge can differ at its ends in an undirected view of a directed graph. Then those at
+    the first end count, as in ``graph.edges``.
+    """
     rows: Mapping[Any, Mapping[Any, Any]] = graph._adj  # noqa: SLF001 - graph.adj wraps each row in a view
-    return rows if isinstance(rows, dict) else {node: dict(row) for node, row in rows.items()}
+    if isinstance(rows, dict):
+        return rows
+    copies = {node: dict(row) for node, row in rows.items()}
+    if not graph.is_directed():
+        place = {node: position for position, node in enumerate(copies)}
+        for node, row in copies.items():
+            row.update({other: copies[other][node] for other in row if place[other] < place[node]})
+    return copies
 
 
 def _numbers(nodes: list[Any], given: Collection[Iterable[Any]], count: int) -> NDArray[np.uint32]:

@@ -36,6 +36,7 @@ OF_ALGORITHMS = [
     "evener.primitives:frontier",
     "evener.primitives:neighbour_rows",
     "evener.primitives:pair_scores",
+    "evener.primitives:source_paths",
     "evener.primitives:triangles",
     "evener.primitives:walks",
 ]
@@ -76,6 +77,8 @@ OF_KERNELS = {"bits.clear_range"}
 OF_CPUS = {
     "evener.primitives:contract.add_repeated",
     "evener.primitives:few_searches.search",
+    "evener.primitives:source_paths.add_sources",
+    "evener.primitives:source_paths.collect",
     "evener.algorithms.spanning_forest:kernels.join_in_order",
     "evener.algorithms.sssp:single_block.dijkstra",
 }

@@ -28,6 +28,7 @@ from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
+from evener.primitives.source_paths import SourcePaths, check_positive_weights, require_one_cpu
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 from evener.system.memory import translate_errors
@@ -63,6 +64,7 @@ def betweenness(
     k: int | None = None,
     seed: int = 0,
     normalized: bool = True,
+    weights: bool = False,
     **options: Unpack[RunOptions],
 ) -> Result:
     """Return the share of the shortest paths between other vertices that leads through each vertex.
@@ -70,8 +72,8 @@ def betweenness(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        Edges lead from tail to head and have the length 1: weights do not count. Parallel edges count as
-        separate paths; build the graph with ``duplicates="drop"`` to merge them.
+        Edges lead from tail to head. Parallel edges count as separate paths; build the graph with
+        ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional
         Count only the shortest paths from these vertices; a repeated id counts repeatedly. Default: all.
     k : int, optional
@@ -81,6 +83,9 @@ def betweenness(
     normalized : bool, default True
         Divide by the number of pairs, ``(n - 1) (n - 2)``. Otherwise the values of an undirected graph are
         halved, because each pair is counted from both ends.
+    weights : bool, default False
+        Whether the length of an edge is its weight. Otherwise each edge has the length 1. Lengths of paths
+        are compared as float64, without a tolerance. A run with weights needs one CPU of one process.
 
     Returns
     -------
@@ -115,17 +120,25 @@ def betweenness(
     """
     normalized = check_bool(normalized, "normalized")
     run = begin(SPEC, graph, options)
+    weights = check_positive_weights(run.graph, weights, "betweenness")
+    if weights:
+        require_one_cpu(run, "betweenness with weights")
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))
     engine = run.engine(from_both_ends=not pg.graph.directed)
-    with run.checkpoints(engine, {"sources": chosen}) as checkpoints:
-        centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
+    arguments = {"sources": chosen, "weights": True} if weights else {"sources": chosen}
+    with run.checkpoints(engine, arguments) as checkpoints:
+        if weights:
+            centrality, edges = _accumulate_by_weights(engine, checkpoints, chosen)
+        else:
+            centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     parameters = {
         "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
         "k": k,
         "seed": seed,
         "normalized": normalized,
+        "weights": weights,
     }
     return run.finish(
         engine,
@@ -134,6 +147,22 @@ def betweenness(
         edges=edges if pg.graph.directed else edges // 2,
         passes=len(chosen),
     )
+
+
+@translate_errors("computing betweenness")
+def _accumulate_by_weights(
+    engine: Engine, checkpoints: Checkpoints, chosen: NDArray[np.int64]
+) -> tuple[PartitionedArray, int]:
+    centrality, done, edges = engine.owned_array("float64", 0), 0, 0
+    searches = SourcePaths(engine, len(chosen), weights=True, of_edges=False)
+    while done < len(chosen):
+        done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
+        if checkpoints.restored:
+            checkpoints.require(0 <= done < len(chosen), f"a source below {len(chosen)}")
+        engine.superstep("sources", fraction=done / len(chosen))
+        edges += searches.add(chosen[done : done + searches.per_call], centrality)
+        done += searches.per_call
+    return centrality, edges
 
 
 @translate_errors("computing betweenness")

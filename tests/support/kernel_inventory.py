@@ -15,6 +15,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
+    "evener.algorithms.edge_betweenness:kernels",
     "evener.algorithms.leiden:kernels",
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",
@@ -46,6 +47,7 @@ OF_CONTRACTS = {
     "scan",
     "evener.algorithms.coloring:in_order",
     *(f"evener.algorithms.{name}:kernels" for name in ("coloring", "core_number", "leiden", "scc")),
+    "evener.algorithms.edge_betweenness:kernels",
     "evener.algorithms.spanning_forest:kernels",
     *(file for file in OF_ALGORITHMS if file.startswith("evener.primitives:")),
 }

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from evener.results.result import Result
     from evener.spec.run_options import RunOptions
 
-__all__ = ["betweenness", "sources_of"]
+__all__ = ["NARROW_LEVELS", "betweenness", "count_paths", "kernels", "sources_of"]
 
 kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
@@ -183,13 +183,13 @@ def _accumulate(
         if on_group is not None:
             edges += on_group.run(source, pace)
             continue
-        levels = _count_paths(engine, state, pg, source, pace)
+        levels = count_paths(engine, state, pg, source, pace)
         _add_dependencies(engine, state, levels, pace)
         edges += int(levels[:, 1].sum())
     return state.centrality, edges
 
 
-def _count_paths(
+def count_paths(
     engine: Engine, state: BetweennessState, pg: PartitionedGraph, source: int, pace: Pace
 ) -> NDArray[np.float64]:
     """Count the paths, level by level.

@@ -36,7 +36,7 @@ class BetweennessState:
         self._max_bounds = n + 2
         self._capacity = min(2 * narrow_levels, self._max_bounds)
         self.bounds = engine.local_array(self._capacity, "uint64")
-        # Four numbers per narrow level: see `_count_paths` of the driver.
+        # Four numbers per narrow level: see `count_paths` of the driver.
         self.levels = engine.local_array(4 * narrow_levels, "float64")
 
     def bounds_for(self, engine: Engine, levels: int, more: int) -> PartitionedArray:

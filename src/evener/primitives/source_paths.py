@@ -152,13 +152,13 @@ def _searches(values: int, threads: int) -> int:
     return max(1, min(threads, memory.available() // (16 * max(values, 1))))
 
 
-def check_positive_weights(graph: Graph, weights: bool, algorithm: str) -> bool:  # noqa: FBT001 - an argument
+def check_positive_weights(graph: Graph, weights: bool | None, algorithm: str) -> bool:  # noqa: FBT001 - an argument
     """Return whether an algorithm of shortest paths uses the weights of the edges.
 
     Raises
     ------
     ArgumentError
-        If `weights` is no truth value, or is True and the graph has none. If a weight is not above 0.
+        If `weights` is no truth value or None, or is True and the graph has none. If a weight is not above 0.
     """
     used = weights_used(graph, weights, algorithm)
     if used and graph.m and not graph.weight_range[0] > 0:

@@ -64,7 +64,7 @@ def betweenness(
     k: int | None = None,
     seed: int = 0,
     normalized: bool = True,
-    weights: bool = False,
+    weights: bool | None = False,
     **options: Unpack[RunOptions],
 ) -> Result:
     """Return the share of the shortest paths between other vertices that leads through each vertex.
@@ -83,9 +83,10 @@ def betweenness(
     normalized : bool, default True
         Divide by the number of pairs, ``(n - 1) (n - 2)``. Otherwise the values of an undirected graph are
         halved, because each pair is counted from both ends.
-    weights : bool, default False
-        Whether the length of an edge is its weight. Otherwise each edge has the length 1. Lengths of paths
-        are compared as float64, without a tolerance. A run with weights needs one CPU of one process.
+    weights : bool or None, default False
+        Whether the length of an edge is its weight; None: if the graph has weights. Otherwise each edge has
+        the length 1. Lengths of paths are compared as float64, without a tolerance. A run with weights needs
+        one CPU of one process.
 
     Returns
     -------

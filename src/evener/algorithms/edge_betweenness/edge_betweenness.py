@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
-    from evener.spec.run_options import RunOptions
+    from evener.spec.run_options import BasicOptions
 
 __all__ = ["edge_betweenness"]
 
@@ -58,7 +58,7 @@ def edge_betweenness(
     seed: int = 0,
     normalized: bool = True,
     weights: bool | None = False,
-    **options: Unpack[RunOptions],
+    **options: Unpack[BasicOptions],
 ) -> Result:
     """Return the share of the shortest paths between vertices that leads through each edge.
 

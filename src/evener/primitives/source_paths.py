@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.elements.protocols import is_gpu
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
 from evener.kernels.kernel import KernelFile
@@ -32,15 +33,25 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.spec.run import Run
 
-__all__ = ["ManyPathsError", "SourcePaths", "check_positive_weights", "require_one_cpu"]
+__all__ = [
+    "ManyPathsError",
+    "SourcePaths",
+    "check_positive_weights",
+    "require_one_cpu",
+    "searches_are_faster",
+]
 
 kernels = KernelFile(__package__, "source_paths")
 
 # Number of searches at a time, if their arrays have at most FEW_VALUES values together.
 SEARCHES = 64
 FEW_VALUES = 1 << 24
+# Stored edges of a graph on which searches at the same time are faster than one search on all threads.
+FEW_EDGES = 1 << 19
 # Stored edges that the searches of a call follow, about.
 EDGES_PER_CALL = 1 << 28
+# Largest number of calls, each of which is a superstep.
+CALLS = 1000
 # Values of a search for each vertex, in 8 bytes: distance, paths, share, keys; order, vertices, place.
 _VALUES_PER_VERTEX = 6
 # Integers below this number are exact in float64.
@@ -75,8 +86,7 @@ class SourcePaths:
         if 8 * values * searches >= memory.MIN_CHECKED_BYTES:
             memory.require(8 * values * searches, "the searches from several sources")
         shape = searches, n
-        self.at_once = searches
-        self.per_call = max(searches, EDGES_PER_CALL // max(m, 1))
+        self.per_call = max(searches, EDGES_PER_CALL // max(m, 1), -(-sources // CALLS))
         self._unreached = np.inf if weights else np.uint32(0xFFFFFFFF)
         dtype = engine.partitioned.graph.weight_dtype
         self._limit = _EXACT if weights and dtype is not None and dtype.kind in "iu" else np.inf
@@ -114,7 +124,7 @@ class SourcePaths:
             If float64 does not hold a distance.
         """
         engine, (offsets, targets, _) = self._engine, self._engine.out
-        edges = engine.compute(
+        _, edges = engine.compute(
             kernels.add_sources,
             offsets,
             targets,
@@ -124,6 +134,7 @@ class SourcePaths:
             self._limit,
             *self._arrays,
             PartitionedArray([self._ended]),
+            count_active=True,
         )
         for source, reason in self._ended.tolist():
             if reason:
@@ -142,6 +153,12 @@ class SourcePaths:
             "compared with a distance; scale the weights"
         )
         raise ArgumentError(msg)
+
+
+def searches_are_faster(engine: Engine) -> bool:
+    """Return whether many searches by edges are faster on a thread each than one after the other."""
+    single_cpu = engine.single and not is_gpu(engine.elements[0])
+    return single_cpu and engine.out_edges[0] <= FEW_EDGES
 
 
 def _searches(values: int, threads: int) -> int:

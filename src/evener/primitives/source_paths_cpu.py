@@ -140,7 +140,7 @@ def _add_source(
     offsets, targets, weights, source, unreached, limit, distance, paths, share, order, keys, vertices, place,
     vertex_sums, edge_sums,
 ):  # fmt: skip
-    """Add the dependencies on one source. Returns (edges of the reached vertices, why it ended or 0)."""
+    """Add the dependencies on one source. Returns (reached vertices, their edges, why it ended or 0)."""
     if weights is None:
         reached, ended = _search_by_edges(offsets, targets, source, unreached, distance, paths, order)
     else:
@@ -154,7 +154,7 @@ def _add_source(
         )
     for i in range(reached):
         distance[order[i]] = unreached
-    return edges, ended
+    return reached, edges, ended
 
 
 @inline_step
@@ -163,18 +163,20 @@ def _add_row(
     vertices, place, vertex_sums, edge_sums, ended,
 ):  # fmt: skip
     """Add the dependencies on every `rows`-th source, from number `row` on."""
+    searched = _ZERO
     total = _ZERO
     for i in range(row, np.uint64(len(sources)), rows):
         source = np.uint64(sources[i])
-        edges, reason = _add_source(
+        reached, edges, reason = _add_source(
             offsets, targets, weights, source, unreached, limit, distance, paths, share, order, keys,
             vertices, place, vertex_sums, edge_sums,
         )  # fmt: skip
+        searched += reached
         total += edges
         if reason != _ZERO:
             ended[0] = source
             ended[1] = reason
-    return total
+    return searched, total
 
 
 @parallel
@@ -185,19 +187,23 @@ def add_sources(
     """Add the dependencies on all sources: source ``i`` to row ``i % rows`` of the sums.
 
     `weights` is None if each edge weighs 1. Distances by weights must be below `limit`. If a search ends
-    early, ``ended[row]`` has its source and the reason. Returns the edges of all reached vertices.
+    early, ``ended[row]`` has its source and the reason. Returns (vertices, edges): the reached
+    vertices of all sources, and their edges.
     """
+    searched = _ZERO
     edges = _ZERO
     rows = np.uint64(len(ended))
     for r in prange(len(ended)):
         row = np.uint64(r)
-        edges += _add_row(
+        reached, followed = _add_row(
             offsets, targets, weights, sources, row, rows, unreached, limit, distance[row], paths[row],
             share[row], order[row], keys[row], vertices[row], place[row],
             None if vertex_sums is None else vertex_sums[row],
             None if edge_sums is None else edge_sums[row], ended[row],
         )  # fmt: skip
-    return edges
+        searched += reached
+        edges += followed
+    return searched, edges
 
 
 @parallel

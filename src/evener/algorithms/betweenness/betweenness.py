@@ -8,7 +8,8 @@ narrow levels on one thread or block. A group of GPUs runs many levels in one la
 Encoding: `value` float64, the paths of a vertex forward and ``(1 + dependency) / paths`` backward; `arriving`
 float64, the sums that a level receives; `order` the reached vertices level by level; `bounds` the begin of
 each level. The path counts of a mesh exceed float64, so a level may be scaled by a power of two. Only ratios
-between neighbouring levels matter.
+between neighbouring levels matter. With weights, or with many sources on a small graph, each thread of a CPU
+searches from a source of its own: see `evener.primitives.source_paths`.
 
 Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure 18.
 """
@@ -23,12 +24,18 @@ import numpy as np
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
-from evener.algorithms.betweenness.search import BetweennessState, Pace
+from evener.algorithms.betweenness.search import SOURCES_BY_LEVEL, BetweennessState, Pace
 from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
-from evener.primitives.source_paths import SourcePaths, check_positive_weights, require_one_cpu
+from evener.primitives.source_paths import (
+    ManyPathsError,
+    SourcePaths,
+    check_positive_weights,
+    require_one_cpu,
+    searches_are_faster,
+)
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 from evener.system.memory import translate_errors
@@ -43,7 +50,7 @@ if TYPE_CHECKING:
     from evener.results.result import Result
     from evener.spec.run_options import RunOptions
 
-__all__ = ["NARROW_LEVELS", "betweenness", "count_paths", "kernels", "sources_of"]
+__all__ = ["NARROW", "NARROW_LEVELS", "betweenness", "count_paths", "kernels", "sources_of"]
 
 kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
@@ -92,7 +99,7 @@ def betweenness(
     -------
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
-        16 sources, the timeline has a superstep for each level or for many levels. For more sources,
+        16 sources without weights, the timeline has a superstep for each level or for many levels. Otherwise,
         it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts each edge of
         the reached vertices once, although the forward and the backward phase both read it.
 
@@ -101,6 +108,9 @@ def betweenness(
     ArgumentError
         If both `sources` and `k` are given, or if `k` is not between 1 and n. If the numbers of shortest
         paths to the vertices of one level differ by a factor of more than 2^1700.
+
+        With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
+        2^960 paths lead to a vertex. If float64 does not hold a distance exactly.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -129,10 +139,11 @@ def betweenness(
     engine = run.engine(from_both_ends=not pg.graph.directed)
     arguments = {"sources": chosen, "weights": True} if weights else {"sources": chosen}
     with run.checkpoints(engine, arguments) as checkpoints:
-        if weights:
-            centrality, edges = _accumulate_by_weights(engine, checkpoints, chosen)
-        else:
-            centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
+        centrality, done, edges = engine.owned_array("float64", 0), 0, 0
+        if weights or (len(chosen) > SOURCES_BY_LEVEL and searches_are_faster(engine)):
+            done, edges = _accumulate_by_source(engine, checkpoints, chosen, centrality, weights=weights)
+        if done < len(chosen):
+            edges = _accumulate(engine, checkpoints, pg, chosen, centrality, done, edges)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     parameters = {
         "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
@@ -151,33 +162,56 @@ def betweenness(
 
 
 @translate_errors("computing betweenness")
-def _accumulate_by_weights(
-    engine: Engine, checkpoints: Checkpoints, chosen: NDArray[np.int64]
-) -> tuple[PartitionedArray, int]:
-    centrality, done, edges = engine.owned_array("float64", 0), 0, 0
-    searches = SourcePaths(engine, len(chosen), weights=True, of_edges=False)
+def _accumulate_by_source(
+    engine: Engine,
+    checkpoints: Checkpoints,
+    chosen: NDArray[np.int64],
+    centrality: PartitionedArray,
+    *,
+    weights: bool,
+) -> tuple[int, int]:
+    """Add the dependencies on the sources; without weights, on those before the first with many paths.
+
+    Returns
+    -------
+    done, edges : int
+        The sources so far, and the out-edges of their reached vertices.
+    """
+    searches, done, edges = SourcePaths(engine, len(chosen), weights=weights, of_edges=False), 0, 0
     while done < len(chosen):
         done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(0 <= done < len(chosen), f"a source below {len(chosen)}")
+            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
         engine.superstep("sources", fraction=done / len(chosen))
-        edges += searches.add(chosen[done : done + searches.per_call], centrality)
+        try:
+            edges += searches.add(chosen[done : done + searches.per_call], centrality)
+        except ManyPathsError:
+            if weights:
+                raise
+            break
         done += searches.per_call
-    return centrality, edges
+    return min(done, len(chosen)), edges
 
 
 @translate_errors("computing betweenness")
 def _accumulate(
-    engine: Engine, checkpoints: Checkpoints, pg: PartitionedGraph, chosen: NDArray[np.int64]
-) -> tuple[PartitionedArray, int]:
-    state, done, edges = BetweennessState(engine, pg.graph.n, NARROW_LEVELS), 0, 0
+    engine: Engine,
+    checkpoints: Checkpoints,
+    pg: PartitionedGraph,
+    chosen: NDArray[np.int64],
+    centrality: PartitionedArray,
+    done: int,
+    edges: int,
+) -> int:
+    """Add the dependencies on the sources from number `done` on; return all out-edges."""
+    state = BetweennessState(engine, pg.graph.n, NARROW_LEVELS, centrality)
     pace, on_group = Pace(engine, len(chosen)), None
     if engine.group is not None:
         on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
     while done < len(chosen):
-        done, edges = checkpoints.step({"centrality": Bounded(state.centrality, 0, math.inf)}, done, edges)
+        done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(done == checkpoints.steps < len(chosen), f"a step below {len(chosen)}")
+            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
         pace.source(done, edges)
         source = int(chosen[done])
         done += 1
@@ -187,7 +221,7 @@ def _accumulate(
         levels = count_paths(engine, state, pg, source, pace)
         _add_dependencies(engine, state, levels, pace)
         edges += int(levels[:, 1].sum())
-    return state.centrality, edges
+    return edges
 
 
 def count_paths(

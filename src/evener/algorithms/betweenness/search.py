@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evener.engine.engine import Engine, PartitionedArray
 
-__all__ = ["BetweennessState", "Pace"]
+__all__ = ["SOURCES_BY_LEVEL", "BetweennessState", "Pace"]
 
 # Largest number of sources for which the timeline has a superstep per level, and of supersteps beyond.
 SOURCES_BY_LEVEL = 16
@@ -24,10 +24,12 @@ class BetweennessState:
         Number of vertices.
     narrow_levels : int
         Largest number of narrow levels in one call.
+    centrality : PartitionedArray
+        The sums of dependencies of owned vertices.
     """
 
-    def __init__(self, engine: Engine, n: int, narrow_levels: int) -> None:
-        self.centrality = engine.owned_array("float64", 0)
+    def __init__(self, engine: Engine, n: int, narrow_levels: int, centrality: PartitionedArray) -> None:
+        self.centrality = centrality
         self.value = engine.array("float64")
         self.arriving = engine.array("float64", 0)
         self.visited, self.frontier, self.arrived = engine.bitmaps(3)

@@ -1,8 +1,9 @@
 """Betweenness of edges by Brandes' algorithm: two BSP cycles per source, on any number of partitions.
 
 Idea: forward, the search of `betweenness` counts the shortest paths to each vertex. Backward, from the
-farthest level on, each vertex pulls its dependency from the next level, and its out-edges get their shares. A
-single CPU searches from a source on each thread; see `evener.primitives.source_paths`.
+farthest level on, each vertex pulls its dependency from the next level, and its out-edges get their shares.
+On one CPU, with weights, on a small graph or with narrow levels, each thread searches from a source of its
+own: see `evener.primitives.source_paths`.
 
 Encoding: as `betweenness`; `edge_centrality` float64, a value for each stored out-edge of a partition. Both
 stored edges of an undirected edge are added up at the end.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from evener.algorithms.betweenness.betweenness import NARROW_LEVELS, count_paths, sources_of
+from evener.algorithms.betweenness.betweenness import NARROW, NARROW_LEVELS, count_paths, sources_of
 from evener.algorithms.betweenness.betweenness import kernels as path_kernels
 from evener.algorithms.betweenness.search import BetweennessState, Pace
 from evener.algorithms.edge_betweenness import SPEC
@@ -28,6 +29,7 @@ from evener.primitives.source_paths import (
     SourcePaths,
     check_positive_weights,
     require_one_cpu,
+    searches_are_faster,
 )
 from evener.spec.run import begin
 from evener.spec.run_options import driver
@@ -92,9 +94,10 @@ def edge_betweenness(
     ------
     ArgumentError
         If both `sources` and `k` are given, or if `k` is not between 1 and n. If the numbers of shortest
-        paths to the vertices of one level differ by a factor of more than 2^1700. With weights, if a weight
-        is not above 0, if the graph is not on one CPU, if more than 2^960 paths lead to a vertex, or if
-        float64 does not hold a distance exactly.
+        paths to the vertices of one level differ by a factor of more than 2^1700.
+
+        With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
+        2^960 paths lead to a vertex. If float64 does not hold a distance exactly.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -143,36 +146,32 @@ def edge_betweenness(
 def _accumulate(
     engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64], *, weights: bool
 ) -> tuple[PartitionedArray, int]:
-    if engine.single and not is_gpu(engine.elements[0]):
-        try:
-            return _accumulate_by_source(engine, chosen, weights=weights)
-        except ManyPathsError:
-            if weights:
-                raise
-    return _accumulate_by_level(engine, pg, chosen)
-
-
-def _accumulate_by_source(
-    engine: Engine, chosen: NDArray[np.int64], *, weights: bool
-) -> tuple[PartitionedArray, int]:
-    centrality, edges = engine.edge_array("float64", 0), 0
-    searches = SourcePaths(engine, len(chosen), weights=weights, of_edges=True)
-    for done in range(0, len(chosen), searches.per_call):
-        engine.superstep("sources", fraction=done / len(chosen))
-        edges += searches.add(chosen[done : done + searches.per_call], centrality)
-    return centrality, edges
-
-
-def _accumulate_by_level(
-    engine: Engine, pg: PartitionedGraph, chosen: NDArray[np.int64]
-) -> tuple[PartitionedArray, int]:
-    centrality, edges = engine.edge_array("float64", 0), 0
-    state, pace = BetweennessState(engine, pg.graph.n, NARROW_LEVELS), Pace(engine, len(chosen))
-    for done, source in enumerate(chosen.tolist()):
+    """Return the sums of the dependencies of stored edges, and the out-edges of all reached vertices."""
+    centrality, done, edges = engine.edge_array("float64", 0), 0, 0
+    state, pace = None, Pace(engine, len(chosen))
+    by_source = on_threads = engine.single and not is_gpu(engine.elements[0])
+    by_source &= weights or searches_are_faster(engine)
+    searches = None
+    while done < len(chosen):
+        if by_source:
+            searches = searches or SourcePaths(engine, len(chosen), weights=weights, of_edges=True)
+            engine.superstep("sources", fraction=done / len(chosen))
+            try:
+                edges += searches.add(chosen[done : done + searches.per_call], centrality)
+                done += searches.per_call
+            except ManyPathsError:
+                if weights:
+                    raise
+                by_source = on_threads = False
+            continue
+        state = state or BetweennessState(engine, pg.graph.n, NARROW_LEVELS, engine.owned_array("float64", 0))
         pace.source(done, edges)
-        levels = count_paths(engine, state, pg, source, pace)
+        levels = count_paths(engine, state, pg, int(chosen[done]), pace)
         _add_dependencies(engine, state, levels, pace, centrality)
         edges += int(levels[:, 1].sum())
+        done += 1
+        # Narrow levels do not occupy several threads.
+        by_source = on_threads and levels[:, 1].sum() < NARROW * len(levels)
     return centrality, edges
 
 

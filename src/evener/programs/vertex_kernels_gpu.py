@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
-from evener.programs.kernels_gpu import ColumnKernels
+from evener.programs.column_kernels import ColumnKernels
 from evener.programs.payload import apart, state_class
 from evener.programs.steps import message_dtypes
 
@@ -159,7 +159,7 @@ class GpuStep:
                 gpu.combined, gpu.addresses(fields), *place, total, *messages, active,
             )  # fmt: skip
         if shape.per_edge:
-            for field, target in zip(fields, next_sent, strict=True):
+            for field, target in zip(fields, next_sent, strict=False):  # the fields that change
                 target[: len(field)] = field
         if next_near is not None and self._combines:
             result.ready = gpu.element.record()
@@ -230,7 +230,7 @@ def linked_functions(
     text, declared = (_number_code if shape.message.single else _tuple_code)(program, shape)
     known: dict[str, Any] = {"State": state_class(program.fields.names), "np": np, "apart": apart}
     known |= {"__name__": __name__, **dict(zip(program._fields[1:], adapted, strict=True))}
-    old, _ = _state_code(program.fields)
+    old, _, _ = _state_code(program.fields)
     text += f"def aggregate_({_POINTERS}, {_PLACES}):\n    return aggregate({old}, {_PLACES})\n"
     exec(text, known)  # noqa: S102 - the text has numbers only
     functions = [
@@ -245,10 +245,13 @@ def linked_functions(
 def _number_code(program: ProgramFunctions, shape: KernelShape) -> Code:
     """Return the code of functions whose messages are numbers."""
     wide = shape.message.dtypes[0].name
-    old, change = _state_code(program.fields)
+    old, own, change = _state_code(program.fields)
+    # A vertex without such edges has no message: functions may divide by its degree, which is slow for 0.
+    has_edges = shape.per_edge or not shape.only_out
+    no_message = "" if has_edges else f"    if degree == 0:\n        return np.{wide}(0)\n"
     text = (
-        f"def send_{wide}({_POINTERS}, real_weight, weight, {_PLACES}):\n"
-        f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {_PLACES})\n"
+        f"def send_{wide}({_POINTERS}, real_weight, weight, {_PLACES}):\n{no_message}"
+        f"    return send({own}, {'real_weight' if shape.real_weights else 'weight'}, {_PLACES})\n"
         f"def apply_{wide}({_POINTERS}, message, {_PLACES}, total, change):\n"
         f"    old = {old}\n"
         f"    state, active = apply(old, message, {_PLACES}, total)\n{change}"
@@ -267,7 +270,7 @@ def _number_code(program: ProgramFunctions, shape: KernelShape) -> Code:
 def _tuple_code(program: ProgramFunctions, shape: KernelShape) -> Code:
     """Return the code of functions whose messages are tuples of numbers, for ``vertex_tuples.cu``."""
     kinds = shape.message.kinds
-    old, change = _state_code(program.fields)
+    old, own, change = _state_code(program.fields)
     dtypes = [str(dtype) for dtype in message_dtypes(program.fields.dtypes, shape.message.dtypes)]
     in_memory = _places_of(dtypes)
 
@@ -295,7 +298,7 @@ def _tuple_code(program: ProgramFunctions, shape: KernelShape) -> Code:
         f"def write_message({_POINTERS}, message_reals, message_integers):\n{stores}"
         f"    return 0\n"
         f"def send_tuple({_POINTERS}, real_weight, weight, {_PLACES}, message_reals, message_integers):\n"
-        f"    x = send({old}, {weight}, {_PLACES})\n{written('message', numbers)}"
+        f"    x = send({own}, {weight}, {_PLACES})\n{written('message', numbers)}"
         f"    return 0\n"
         f"def combine_tuple(a_reals, a_integers, b_reals, b_integers):\n"
         f"    x = combine(({a},), ({b},))\n{written('a', numbers)}"
@@ -321,16 +324,27 @@ def _places_of(dtypes: Sequence[str]) -> list[str]:
     return [f"{_TABLES[dtype]}[{i}][v]" for i, dtype in enumerate(dtypes)]
 
 
-def _state_code(fields: Fields) -> tuple[str, str]:
-    """Return the code that reads a state, and the code that writes `state` and its changes from `old`."""
-    places, kinds = _places_of(fields.dtypes), fields.value.kinds
-    wides = ["np.float64" if kind == "f" else "np.int64" for kind in kinds]
-    read = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"
-    writes = "".join(
-        f"    new_{i} = np.{dtype}(state[{i}])\n    {place} = new_{i}\n"
-        for i, (dtype, place) in enumerate(zip(fields.dtypes, places, strict=True))
-    )
-    changes = "".join(
-        f" + apart(old[{i}], np.float64(new_{i}))" for i, kind in enumerate(kinds) if kind == "f"
-    )
-    return read, f"{writes}    change[0] = 0.0{changes}\n"
+def _state_code(fields: Fields) -> tuple[str, str, str]:
+    """Return code that reads a state, and what `send` sees, and code that writes `state`.
+
+    The last code also writes the changes since `old`.
+    """
+    places, changing = _places_of(fields.dtypes), fields.changing
+    writes, changes = "", ""
+    for i, (place, dtype, kind) in enumerate(zip(places, fields.dtypes, changing.kinds, strict=False)):
+        new, old = (
+            f"{of}{'' if payload.single else f'[{i}]'}"
+            for of, payload in (("state", changing), ("old", fields.state))
+        )
+        writes += f"    new_{i} = np.{dtype}({new})\n    {place} = new_{i}\n"
+        if kind == "f" or changing.single:
+            changes += f" + apart(np.float64({old}), np.float64(new_{i}))"
+    write = f"{writes}    change[0] = 0.0{changes}\n"
+    return _read_code(fields.state, places), _read_code(changing, places), write
+
+
+def _read_code(payload: Payload, places: Sequence[str]) -> str:
+    """Return code that reads a payload from the first places."""
+    wides = ["np.float64" if kind == "f" else "np.int64" for kind in payload.kinds]
+    numbers = [f"{wide}({place})" for wide, place in zip(wides, places, strict=False)]
+    return numbers[0] if payload.single else f"{'State' * bool(payload.names)}({', '.join(numbers)},)"

@@ -145,7 +145,7 @@ def test_programs_link_into_their_kernels(monkeypatch, name, arch):
             assert binary.code.startswith(b"\x7fELF")
             assert not any(
                 own in binary.code
-                for own in (b"send_", b"apply_f", b"apply_i", b"aggregate", b"combine_tuple\0")
+                for own in (b"send_", b"apply_f", b"apply_i", b"aggregate", b"combine_tuple\0", b"_state")
             )
             for lowered in binary.names.values():
                 assert lowered.encode() + b"\0" in binary.code

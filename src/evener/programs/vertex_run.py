@@ -19,7 +19,7 @@ from evener.programs.steps import is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
 from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_kernels_cpu import KernelShape, make_step
-from evener.programs.vertex_kernels_gpu import MAX_NUMBERS, GpuStep, linked_functions
+from evener.programs.vertex_kernels_gpu import MAX_FIELDS, MAX_NUMBERS, GpuStep, linked_functions
 from evener.spec.algorithm import StateBytes
 from evener.spec.arguments import check_signed_weights
 
@@ -143,7 +143,7 @@ def run_functions(
     if shape.per_edge and not real_weights:
         check_signed_weights(graph, UNSIGNED_WEIGHTS)
     kernel = step_kernel(functions, shape)
-    pg = run.place(_with_messages(spec, len(message.kinds)))
+    pg = run.place(_with_state(spec, len(message.kinds), len(functions.fields.names)))
     # Column blocks are part of the placement, so they are built before the run begins.
     dtypes = message_dtypes(functions.fields.dtypes, shape.message.dtypes)
     combines = functions.combine is not None and shape.message.single and not shape.per_edge
@@ -168,10 +168,11 @@ def run_functions(
         return supersteps.run(active, condition, check, spec.name, checkpoints)
 
 
-def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
-    """Return the spec of a program whose messages have several numbers."""
-    if numbers > MAX_NUMBERS:
-        name = f"{spec.name} with messages of more than {MAX_NUMBERS} numbers"
+def _with_state(spec: AlgorithmSpec, numbers: int, fields: int) -> AlgorithmSpec:
+    """Return the spec of a program, given the numbers of a message and the fields of a state."""
+    if numbers > MAX_NUMBERS or fields > MAX_FIELDS:
+        messages, states = f"messages of more than {MAX_NUMBERS} numbers", f"more than {MAX_FIELDS} fields"
+        name = f"{spec.name} with {messages if numbers > MAX_NUMBERS else states}"
         return replace(spec, name=name, kinds=("cpu",))
     # Two buffers of messages and, for owned vertices, a combined message.
     more, state = numbers - 1, spec.state
@@ -233,7 +234,7 @@ def step_kernel(functions: ProgramFunctions, shape: KernelShape) -> Kernel:
         )  # fmt: skip
 
     on_gpus = lru_cache(maxsize=1)(lambda: gpu_step(functions, shape))
-    runs_on_gpus = shape.message.single or len(shape.message.kinds) <= MAX_NUMBERS
+    runs_on_gpus = len(shape.message.kinds) <= MAX_NUMBERS and len(functions.fields.names) <= MAX_FIELDS
     on_gpu = (lambda *args: on_gpus()(*args)) if runs_on_gpus else None
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
 

@@ -39,7 +39,7 @@ extern "C" __device__ double aggregate(TUPLE(state), PLACE);
 extern "C" __device__ i64 read_state(FIELDS, i64 whole, TUPLE(state));
 extern "C" __device__ i64 write_state(FIELDS, TUPLE(state));
 
-// The state of a vertex, and what functions see besides it.
+// The state of a vertex, with its other numbers that functions see.
 struct State {
     i64 words[MAX_FIELDS];
     i64 degree, vertex;

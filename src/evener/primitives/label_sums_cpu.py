@@ -33,10 +33,14 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.primitives.label_choice_cpu import best_label, new_label_table
 
 __all__ = [
+    "apply_by_worker",
     "apply_moves",
+    "choose_bucket",
+    "choose_chunks",
     "choose_labels",
-    "move_in_rounds",
+    "longest_row",
     "wake_all",
+    "wake_by_worker",
     "wake_neighbours",
 ]
 
@@ -50,12 +54,10 @@ _CHUNK = np.uint64(1 << 11)
 _WORDS, _SINGLE_WORDS = np.uint64(16), np.uint64(64)
 # Distance of the prefetch, in vertices.
 _AHEAD = np.uint64(8)
-# Edges of active vertices. With fewer edges, a round runs on one thread.
-_FEW_EDGES = np.uint64(1 << 16)
 
 
 @inline_step
-def _longest(offsets, far_offsets, both):
+def longest_row(offsets, far_offsets, both):
     """Return the length of the first row, which is the longest."""
     if len(offsets) == 1:
         return _ZERO
@@ -85,11 +87,12 @@ def _words_of_chunk(chunk, words):
 
 
 @inline_step
-def _choose_chunks(
+def choose_chunks(
     offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
     strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, groups, active, moved,
     chosen, labels, sums, used, counter,
 ):  # fmt: skip
+    """Choose for chunks that a thread takes, with its table. Return the number of moves."""
     words = words_of(owned)
     picked = np.empty(_WORDS << _SIX, np.uint32)
     count = _ZERO
@@ -142,7 +145,7 @@ def _choose_by_worker(
     if _words_of_chunk(load(counter, _ZERO), words_of(owned))[0] >= words_of(owned):
         return _ZERO
     labels, sums, used = new_label_table(longest)
-    return _choose_chunks(
+    return choose_chunks(
         offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label,
         within, strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, groups,
         active, moved, chosen, labels, sums, used, counter,
@@ -150,13 +153,13 @@ def _choose_by_worker(
 
 
 @parallel
-def _choose(
+def choose_bucket(
     offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
     strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, groups, active, moved,
     chosen,
 ):  # fmt: skip
     """Choose the best labels of a bucket, whose vertices `groups` marks unless it is None."""
-    longest = _longest(offsets, far_offsets, both)
+    longest = longest_row(offsets, far_offsets, both)
     counter = new_counter()
     count = _ZERO
     for _ in prange(WORKERS):
@@ -171,10 +174,8 @@ def _choose(
 @serial
 def choose_labels(
     offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total,
-    integral,  # noqa: ARG001 - of GPUs
-    rate, single_only, salt, buckets, bucket, active, moved, chosen,
-    table_labels, table_sums, places,  # noqa: ARG001 - of GPUs
+    strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, active, moved, chosen,
+    picked, plan, table_labels, table_sums,  # noqa: ARG001 - of GPUs
 ):  # fmt: skip
     """Choose the best label of each active vertex of a bucket, and make these vertices inactive.
 
@@ -182,16 +183,16 @@ def choose_labels(
     vertex times the total of the label. The vertex itself does not count. A vertex moves if another score is
     better than that of its own label; it takes the smallest of the best labels. If `single_only`, only
     vertices that are alone with their label move, and to no label that is a vertex of their bucket. So if
-    labels were the numbers of vertices at first, vertices never leave a label that another takes. GPUs count
-    the labels of the longest rows in `table_labels` and `table_sums`, in tables of `places` places. They add
-    integers below 2^32 if `integral`.
+    labels were the numbers of vertices at first, vertices never leave a label that another takes. GPUs list
+    the vertices in `picked`. They sum up the longest rows in `table_labels` and `table_sums`, as uint32 or
+    float64, at the places in `plan`.
 
     Returns
     -------
     int
         The number of vertices that will move.
     """
-    count = _choose(
+    count = choose_bucket(
         offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, np.uint64(owned),
         label, within, strength, far_strength, total, far_total, rate, single_only, np.uint64(salt),
         np.uint64(buckets), np.uint64(bucket), None, active, moved, chosen,
@@ -200,9 +201,10 @@ def choose_labels(
 
 
 @inline_step
-def _apply_by_worker(
+def apply_by_worker(
     owned, moved, chosen, strength, far_strength, both, add, label, total, far_total, counter
 ):  # fmt: skip
+    """Give vertices of chunks that a thread takes the labels that they have chosen."""
     words = words_of(owned)
     first = take_chunk(counter, _CHUNK)
     while first < words:
@@ -226,7 +228,7 @@ def apply_moves(owned, moved, chosen, strength, far_strength, both, add, label, 
     """Give each vertex that moves its label; if `add`, also correct the totals."""
     counter = new_counter()
     for _ in prange(WORKERS):
-        _apply_by_worker(
+        apply_by_worker(
             np.uint64(owned), moved, chosen, strength, far_strength, both, add, label, total, far_total,
             counter,
         )  # fmt: skip
@@ -256,7 +258,8 @@ def _wake_row(offsets, targets, v, label, active):
 
 
 @inline_step
-def _wake_by_worker(offsets, targets, far_offsets, far_targets, both, owned, moved, label, active, counter):
+def wake_by_worker(offsets, targets, far_offsets, far_targets, both, owned, moved, label, active, counter):
+    """Make the neighbours of moved vertices active, in chunks that a thread takes."""
     words = words_of(owned)
     begin, end = _words_of_chunk(take_chunk(counter, _ONE), words)
     while begin < words:
@@ -276,121 +279,6 @@ def wake_neighbours(offsets, targets, far_offsets, far_targets, both, owned, mov
     """Make the neighbours of vertices that moved active, except neighbours with the new label."""
     counter = new_counter()
     for _ in prange(WORKERS):
-        _wake_by_worker(
+        wake_by_worker(
             offsets, targets, far_offsets, far_targets, both, np.uint64(owned), moved, label, active, counter
         )
-
-
-@inline_step
-def _group_chunk(vertices, owned, salt, buckets, groups, first, last):
-    for w in range(first, last):
-        groups[w * buckets : (w + _ONE) * buckets] = _ZERO
-        for v in range(w << _SIX, min((w + _ONE) << _SIX, owned)):
-            bucket = mix(np.uint64(vertices[v]) + salt) & (buckets - _ONE)
-            groups[w * buckets + bucket] |= _ONE << (v & _LOW_BITS)
-
-
-@parallel
-def _group(vertices, owned, salt, buckets, groups):
-    """Mark the vertices of each bucket: word `w` of bucket `b` is ``groups[w * buckets + b]``."""
-    words = words_of(owned)
-    for r in prange(chunk_count(words, _WORDS)):
-        first = np.uint64(r) * _WORDS
-        _group_chunk(vertices, owned, salt, buckets, groups, first, min(first + _WORDS, words))
-
-
-@inline_step
-def _has_few_edges(offsets, far_offsets, both, owned, active):
-    """Return whether the rows of active vertices have less than `_FEW_EDGES`."""
-    edges = _ZERO
-    for w in range(words_of(owned)):
-        word = active[w] & range_mask(w, _ZERO, owned)
-        while word != _ZERO:
-            v = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            edges += offsets[v + _ONE] - offsets[v] + _ONE
-            if both:
-                edges += far_offsets[v + _ONE] - far_offsets[v]
-            if edges >= _FEW_EDGES:
-                return False
-    return True
-
-
-@serial
-def _move_few(
-    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total, rate, single_only, salt, buckets, active, moved, chosen, labels,
-    sums, used,
-):  # fmt: skip
-    """Choose, move and wake in a round, on one thread. Return the number of moves."""
-    moves = _ZERO
-    for bucket in range(buckets):
-        count = _choose_chunks(
-            offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label,
-            within, strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, None,
-            active, moved, chosen, labels, sums, used, new_counter(),
-        )  # fmt: skip
-        if count > _ZERO:
-            add = len(total) > 0
-            _apply_by_worker(
-                owned, moved, chosen, strength, far_strength, both, add, label, total, far_total,
-                new_counter(),
-            )  # fmt: skip
-            _wake_by_worker(
-                offsets, targets, far_offsets, far_targets, both, owned, moved, label, active, new_counter()
-            )
-        moves += count
-    return moves
-
-
-@serial
-def move_in_rounds(
-    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total,
-    integral,  # noqa: ARG001 - of GPUs
-    rate, single_only, salt, buckets, enough, rounds, active, moved, chosen,
-    table_labels, table_sums, places,  # noqa: ARG001 - of GPUs
-):  # fmt: skip
-    """Choose, move and wake in rounds, until at most `enough` vertices move in a round.
-
-    A round with few edges runs on one thread. Other rounds mark the buckets of all vertices first.
-
-    Returns
-    -------
-    tuple of int
-        The number of rounds, of all moves, and of moves in the last round.
-    """
-    owned, salt, buckets = np.uint64(owned), np.uint64(salt), np.uint64(buckets)
-    labels, sums, used = new_label_table(_longest(offsets, far_offsets, both))
-    groups = np.empty(words_of(owned) * buckets, np.uint64)
-    done, moves, last = _ZERO, _ZERO, _ZERO
-    while done < np.uint64(rounds):
-        if _has_few_edges(offsets, far_offsets, both, owned, active):
-            last = _move_few(
-                offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned,
-                label, within, strength, far_strength, total, far_total, rate, single_only, salt + done,
-                buckets, active, moved, chosen, labels, sums, used,
-            )  # fmt: skip
-        else:
-            _group(vertices, owned, salt + done, buckets, groups)
-            last = _ZERO
-            for bucket in range(buckets):
-                count = _choose(
-                    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned,
-                    label, within, strength, far_strength, total, far_total, rate, single_only, salt + done,
-                    buckets, bucket, groups, active, moved, chosen,
-                )  # fmt: skip
-                if count > _ZERO:
-                    add = len(total) > 0
-                    apply_moves(
-                        owned, moved, chosen, strength, far_strength, both, add, label, total, far_total
-                    )
-                    wake_neighbours(
-                        offsets, targets, far_offsets, far_targets, both, owned, moved, label, active
-                    )
-                last += count
-        moves += last
-        done += _ONE
-        if last <= np.uint64(enough):
-            break
-    return done, moves, last

@@ -10,16 +10,9 @@ from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
 from evener.kernels.cpu.mixing import mix
 from evener.kernels.cpu.work_queue import new_counter
+from evener.primitives.label_buckets_cpu import choose_bucket, choose_chunks, longest_row
 from evener.primitives.label_choice_cpu import new_label_table
-from evener.primitives.label_sums_cpu import (
-    apply_by_worker,
-    apply_moves,
-    choose_bucket,
-    choose_chunks,
-    longest_row,
-    wake_by_worker,
-    wake_neighbours,
-)
+from evener.primitives.label_sums_cpu import apply_by_worker, apply_moves, wake_by_worker, wake_neighbours
 
 __all__ = ["move_in_rounds"]
 

@@ -27,6 +27,7 @@ template <typename Sum> struct LabelTable {
     u32 places;
 
     template <u32 WIDTH> __device__ void clear() const {
+#pragma unroll 1
         for (u32 h = Team<WIDTH>::who(); h < places; h += WIDTH) {
             labels[h] = EMPTY;
             sums[h] = 0;
@@ -35,6 +36,7 @@ template <typename Sum> struct LabelTable {
     }
     __device__ void add(u32 label, Sum weight) const {
         u32 h = __umulhi(label * 0x9E3779B1u, places);
+#pragma unroll 1
         while (true) {
             u32 there = look(labels[h]);
             if (there == EMPTY) there = atomicCAS(labels + h, EMPTY, label);
@@ -49,6 +51,7 @@ template <typename Sum> struct LabelTable {
 // warp call it together.
 template <typename Weight> __device__ inline Weight sum_of_lanes(u32 equal, Weight weight) {
     Weight sum = 0;
+#pragma unroll 1
     for (u32 times = across((u32)__popc(equal), Max()); times > 0; times--) {
         Weight other = __shfl_sync(ALL, weight, equal != 0 ? __ffs(equal) - 1 : 0);
         if (equal != 0) sum += other;

@@ -45,6 +45,27 @@ def test_steps_have_the_right_probabilities(rules):
     assert chisquare(counts[expected > 0], expected[expected > 0]).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize(("p", "q", "shared"), [(1000.0, 500.0, 0), (500.0, 1000.0, 0), (0.002, 1000.0, 1)])
+def test_steps_that_are_nearly_always_rejected(p, q, shared, weights):
+    """From 0, a walk steps to 1, which has edges to 0 and to 103 others. 0 has edges to `shared` of them."""
+    size = [5.0, 1.0, 3.0, 0.0, *np.arange(1, 101)]
+    src = [0, *[1] * len(size), *[0] * shared]
+    dst = [1, 0, *range(2, len(size) + 1), *range(2, 2 + shared)]
+    # The walk begins with the heavy edge to 1.
+    graph = ev.Graph.from_edges(src, dst, np.array([1e6, *size, *[1.0] * shared]), n=len(size) + 1)
+    options = {"p": p, "q": q, "weights": weights, "length": 2, "walks_per_vertex": 40_000, "seed": 3}
+    walks = ev.random_walks(graph, [0], **options)["walk"]
+    third = walks[walks[:, 1] == 1][:, 2]
+    chance = np.array(size) if weights else np.ones(len(size))
+    chance *= [1 / p, *[1.0] * shared, *[1 / q] * (len(size) - 1 - shared)]
+    expected = np.zeros(graph.n)
+    expected[[0, *range(2, len(size) + 1)]] = chance / chance.sum() * len(third)
+    counts = np.bincount(third, minlength=graph.n)
+    assert (counts[expected == 0] == 0).all()
+    assert chisquare(counts[expected > 0], expected[expected > 0]).pvalue > 1e-4
+
+
 def test_restarts_have_the_given_probability():
     cycle = ev.Graph.from_edges(np.arange(100), (np.arange(100) + 1) % 100)
     walks = ev.random_walks(cycle, length=200, restart=0.25, seed=2)["walk"]

@@ -20,6 +20,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.pagerank:weighted",
     "evener.algorithms.spanning_forest:kernels",
     "evener.algorithms.coloring:kernels",
+    "evener.algorithms.coloring:in_order",
     "evener.algorithms.core_number:kernels",
     "evener.algorithms.scc:kernels",
     "evener.algorithms.sssp:kernels",

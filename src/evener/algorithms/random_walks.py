@@ -57,7 +57,7 @@ SPEC = AlgorithmSpec(
     synonyms=("uniform_random_walks", "biased_random_walks", "node2vec_random_walks", "random_walk"),
 )
 
-# The largest p and q; the smallest is its inverse. Chances of acceptance are at least its squared inverse.
+# The largest p and q; the smallest is its inverse.
 _LARGEST_BIAS = 1000.0
 
 

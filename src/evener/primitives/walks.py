@@ -5,7 +5,8 @@ not depend on each other.
 Ranks, and the elements of a rank, divide the walks. Each element reads the rows of the whole graph; a GPU has
 a copy of them. A weighted draw searches the sums of the weights of a row. The bias of node2vec is a
 rejection: a walk draws until it accepts a target. It searches the row of the previous vertex only if the
-outcome depends on this row.
+outcome depends on this row. After 64 rejections, a walk reads the whole row and draws from the distribution
+of its targets. Sums of weights and chances are integers, so a GPU draws as a CPU does.
 
 A step of a walk without a bias reads three sectors of 32 bytes at random places: two offsets and a target.
 

@@ -32,6 +32,10 @@ _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _NO_EDGE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NO_VERTEX = np.uint64(NO_VERTEX)
+# Rejections of a step after which it is drawn from its distribution.
+_MOST_REJECTIONS = 64
+# Bits of the largest chance of a group of edges.
+_CHANCE_BITS = np.uint64(61)
 # Bits of a word that a double does not hold, and the unit of the bits that it holds.
 _SPARE_BITS = np.uint64(11)
 _UNIT = 2.0**-53
@@ -113,6 +117,60 @@ def _accepts(offsets, targets, previous, target, chance, back, near, far):
 
 
 @vertex_step
+def _group(offsets, targets, previous, target, near, far):
+    """Return the group of a target: 0 for the previous vertex, 1 for its neighbours, 2 for others."""
+    if target == previous:
+        return 0
+    return 1 if near == far or _has_edge(offsets, targets, previous, target) else 2
+
+
+@vertex_step
+def _weight(sums, begin, e):
+    if len(sums) == 0:
+        return _ONE
+    return sums[e] if e == begin else sums[e] - sums[e - _ONE]
+
+
+@vertex_step
+def _chance(weight, chance, unit):
+    """Return the chance of a group of edges as an integer. `unit` is a power of two, so it rounds nothing."""
+    return np.uint64(np.int64(np.float64(np.int64(weight)) * chance * unit))
+
+
+@vertex_step
+def _draw_biased(offsets, targets, sums, begin, end, previous, back, near, far, word, other):
+    """Return a target with the exact chances, given two words: one for its group, one for its edge."""
+    weight_back, weight_near, weight_far = _ZERO, _ZERO, _ZERO
+    for e in range(begin, end):
+        group = _group(offsets, targets, previous, np.uint64(targets[e]), near, far)
+        weight = _weight(sums, begin, e)
+        weight_back += weight if group == 0 else _ZERO
+        weight_near += weight if group == 1 else _ZERO
+        weight_far += weight if group == 2 else _ZERO
+    unit = 1.0
+    shift, total = _ZERO, weight_back + weight_near + weight_far
+    while total >> _ONE + shift != _ZERO:
+        shift += _ONE
+    for _ in range(shift, _CHANCE_BITS):
+        unit *= 2.0
+    chance_back, chance_near = _chance(weight_back, back, unit), _chance(weight_near, near, unit)
+    drawn = _below(word, chance_back + chance_near + _chance(weight_far, far, unit))
+    chosen, rest = 2, _below(other, weight_far)
+    if drawn < chance_back:
+        chosen, rest = 0, _below(other, weight_back)
+    elif drawn < chance_back + chance_near:
+        chosen, rest = 1, _below(other, weight_near)
+    for e in range(begin, end):
+        target = np.uint64(targets[e])
+        if _group(offsets, targets, previous, target, near, far) == chosen:
+            weight = _weight(sums, begin, e)
+            if rest < weight:
+                return target
+            rest -= weight
+    return previous
+
+
+@vertex_step
 def _choose_edges(offsets, sums, source, restart, places, walks, first, state):
     """Choose the next edge of each walk of a group. Return the steps of the walks that end here."""
     v, previous, key, at, edge = state
@@ -153,12 +211,21 @@ def _follow_edges(offsets, targets, sums, biased, back, near, far, places, walks
         target = np.uint64(targets[edge[j]])
         if biased and previous[j] != _NO_VERTEX:
             begin, end = offsets[v[j]], offsets[v[j] + _ONE]
+            rejections = 0
             while end - begin > _ONE:
                 key[j] += _INCREMENT
                 chance = _fraction(mix(key[j]))
                 if _accepts(offsets, targets, previous[j], target, chance, back, near, far):
                     break
+                rejections += 1
                 key[j] += _INCREMENT
+                if rejections == _MOST_REJECTIONS:
+                    word = mix(key[j])
+                    key[j] += _INCREMENT
+                    target = _draw_biased(
+                        offsets, targets, sums, begin, end, previous[j], back, near, far, word, mix(key[j])
+                    )
+                    break
                 target = np.uint64(targets[_draw_edge(sums, begin, end, mix(key[j]))])
         previous[j], v[j] = v[j], target
         walks[(first + j) * places + at[j]] = np.uint32(target)

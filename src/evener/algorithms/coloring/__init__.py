@@ -16,8 +16,9 @@ SPEC = AlgorithmSpec(
     options=(Option("seed", "int", "Seed of the order of vertices of one degree (default 1)."),),
     directions="both",
     reads_every_edge=True,
-    # priority, color, waits, queue, and two bits; mirrors have no queue.
-    state=StateBytes(8 + 4 + 4 + 4 + 2, 8 + 4 + 4 + 2),
+    # priority and color; then order, ends and places on one element, else waits, queue and two bits. Mirrors
+    # have no queue.
+    state=StateBytes(8 + 4 + 4 + 4 + 8, 8 + 4 + 4 + 2),
     host_state=StateBytes(8 + 4 + 4 + 4, 8 + 4 + 4),
     # Edges to colored vertices, in steps of mirrors that changed; priorities and colors.
     traffic=Traffic(pushed=16.0, pulled=8.0 + 8.0),

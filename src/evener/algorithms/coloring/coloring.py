@@ -4,7 +4,8 @@ Idea: a vertex waits for its neighbours of higher priority, and then has the sma
 has. A vertex of higher degree has higher priority; a hash of the seed and the vertex decides among equals. So
 the colors are those of a greedy algorithm in the order of the priorities, however the graph is split. Each
 partition continues until all of its vertices are colored or wait for other partitions. A single element
-colors the whole graph in one call. A run that continues leaves the colored vertices as they are, with
+sorts the vertices by priority and colors them in one pass: see `in_order_cpu`. It does not if the run writes
+checkpoints, or if a CPU would need longer. A run that continues leaves the colored vertices as they are, with
 priority 0.
 
 Jones, Plassmann: A parallel graph coloring heuristic (1993); Hasenplaugh, Kaler, Schardl, Leiserson: Ordering
@@ -13,7 +14,7 @@ heuristics for parallel graph coloring (2014).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["coloring"]
 
 kernels = KernelFile(__package__)
+in_order = KernelFile(__package__, "in_order")
 
+# Edges. A CPU sorts the vertices if an edge begins at a vertex of at least this degree on average.
+_HUB = 64
 # Colors that a kernel can give.
 _ALL_COLORS = 1 << 31
 
@@ -87,8 +91,7 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
     """Return the color of each vertex, int32. `key` mixes the seed into priorities."""
     both = engine.partitioned.graph.directed
     edges = (*engine.out[:2], *(engine.in_ if both else engine.out)[:2], both)
-    priority, color, waits = engine.array("uint64"), engine.array("int32", -1), engine.array("int32", 0)
-    queue, (begun, length) = engine.owned_array("uint32"), engine.counters(2)
+    priority, color = engine.array("uint64"), engine.array("int32", -1)
     state = {"color": Bounded(color, -1, engine.partitioned.graph.n - 1)}
     checkpoints.step(state)
     if checkpoints.restored:
@@ -97,10 +100,14 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
     engine.compute(
         kernels.prioritize, edges[0], edges[2], both, engine.vertices, engine.owned, key, color, priority
     )
+    if engine.single and not checkpoints.active and _is_worth_sorting(engine):
+        _color_in_order(engine, edges, priority, color)
+        return color
+
+    waits, lowered, colored = engine.array("int32", 0), engine.bits(), engine.bits()
+    queue, (begun, length) = engine.owned_array("uint32"), engine.counters(2)
     engine.pull(priority)
     engine.compute(kernels.count_higher, *edges, priority, color, waits, queue, length)
-
-    lowered, colored = engine.bits(), engine.bits()
     while True:
         engine.superstep("color")
         done = engine.compute(
@@ -113,3 +120,29 @@ def _color(engine: Engine, checkpoints: Checkpoints, key: int) -> PartitionedArr
         engine.pull(color, changed=colored)
         engine.push(waits, "add", changed=lowered)
         engine.compute(kernels.queue_lowered, color, waits, queue, length, lowered, colored)
+
+
+def _is_worth_sorting(engine: Engine) -> bool:
+    """Return whether the only element colors faster in order: a GPU, or a CPU if most edges are at hubs.
+
+    A CPU reads its memory at random places in this order.
+    """
+    (element,), (partition,) = engine.elements, engine.partitions
+    if element.kind != "cpu":
+        return True
+    degree = partition.out_degree.astype(np.int64)
+    return bool(np.square(degree).sum() >= _HUB * degree.sum())
+
+
+def _color_in_order(
+    engine: Engine, edges: tuple[Any, ...], priority: PartitionedArray, color: PartitionedArray
+) -> None:
+    """Color a graph on one element."""
+    order, ends = engine.owned_array("uint32"), engine.owned_array("uint32", 0)
+    places = engine.local_array(engine.partitioned.graph.n + 1, "uint64")
+    engine.compute(in_order.count_buckets, priority, ends)
+    engine.compute("scan.offsets_of", ends, places)
+    engine.compute(in_order.fill_buckets, priority, ends, places, order)
+    engine.compute(in_order.sort_buckets, priority, places, order)
+    engine.superstep("color", active=engine.owned)
+    engine.compute(in_order.color_in_order, *edges, priority, ends, order, color)

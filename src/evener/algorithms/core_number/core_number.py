@@ -76,7 +76,7 @@ def _peel(engine: Engine, checkpoints: Checkpoints) -> tuple[PartitionedArray, i
     degree, lost, changed = engine.owned_array("uint32"), engine.array("uint32", 0), engine.bits()
     remaining, rest, queue = (engine.owned_array("uint32") for _ in range(3))
     count, rest_count = engine.counters(2)
-    state = engine.local_array(2, "uint64")
+    state = engine.local_array(4, "uint64")
     engine.superstep("peel", active=engine.owned, edges=engine.partitioned.graph.m)
     engine.compute(kernels.begin, edges[0], edges[2], both, degree, remaining, count)
     all_levels = engine.single and not checkpoints.active

@@ -6,7 +6,8 @@ Arrays for L owned vertices and M mirrors:
 - `lost` (L + M,) uint32: edges that mirrors have lost since the last exchange; after it, those of vertices.
 - `changed`, a bitmap of L + M bits: the mirrors that have lost edges.
 - `remaining`, `rest` (L,) uint32: vertices that may remain, ``count[0]`` and ``rest_count[0]`` of them.
-- `queue` (L,) uint32: ``state[0]`` vertices to remove; ``state[1]`` is the lowest degree of the rest.
+- `queue` (L,) uint32: ``state[0]`` vertices to remove; ``state[1]`` is the lowest degree of the rest,
+  and on GPUs also the two values after it.
 
 `in_offsets` and `in_targets` count only if `both`.
 """

@@ -130,10 +130,9 @@ class _Search:
         self._engine, self._weighted = engine, weighted
         self._resolution, self._seed, self.levels = resolution, seed, 0
         self._first = Engine(exact_weights(engine.partitioned, used=weighted), SPEC.name)
-        # The engine of the graph of this level, the contractions of this search that led to it, and the
-        # labels of vertices and mirrors from which the level begins, unless they are their own numbers.
-        self._level = self._first
-        self._chain: list[Contraction] = []
+        self._level = self._first  # the engine of the graph of this level
+        self._chain: list[Contraction] = []  # the contractions of this search that led to this level
+        # The first labels of vertices and mirrors on this level. None: each vertex has its own number.
         self._label: PartitionedArray | None = None
         # Whether this is the second search, and whether this level refines communities.
         self._second = self._refining = False

@@ -4,16 +4,28 @@
 PYTHON ?= python3
 VENV ?= .venv
 GRAPH ?= rmat:20
-# Up to four processes of tests. Each begins elsewhere, so that two seldom compile the same kernel.
-PYTEST ?= -n logical --maxprocesses 4 --dist worksteal -m "not slow and not release"
+# Up to four processes of tests, and one more than cores, because some tests wait. Each begins elsewhere, so that
+# two seldom compile the same kernel.
+PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + os.cpu_count()))')
+PYTEST ?= -n $(PROCESSES) --dist worksteal -m "not slow and not release"
 
-.PHONY: run test check clean
+# Tests start hundreds of processes. With this variable of the user, each would compile all modules.
+export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: run test test-networkx check clean
 
 run: $(VENV)/.installed
 	$(VENV)/bin/evener run pagerank "$(GRAPH)" --tol 0 --max-iter 20
 
 test: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest $(PYTEST)
+
+# NetworkX's own tests on the backend. They need a long time. SUITE= names a part of them.
+SUITE ?= networkx
+TABLE ?= benchmarks/results/networkx_suite.json
+test-networkx: $(VENV)/.installed-test
+	NETWORKX_TEST_BACKEND=evener NETWORKX_FALLBACK_TO_NX=True EVENER_NETWORKX_TABLE="$(TABLE)" PYTHONPATH=tests/backend \
+	  $(VENV)/bin/python -m pytest -c /dev/null -q -p no:cacheprovider -p suite_table --pyargs $(SUITE)
 
 check: $(VENV)/.installed-test
 	$(VENV)/bin/ruff check

@@ -27,6 +27,8 @@ TINY = {
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],
+    "networkx_conversion": ["--sizes", "2000", "--string-edges", "2000", "--rounds", "1"],
+    "networkx_functions": ["--edges", "2000", "--rounds", "1"],
     "memory_limit": ["--edges", "2000", "--ranks", "2", "--limit", "2_000_000_000"],
     "generation": ["--scale", "8", "--rounds", "1", "--rivals"],
     "checkpoint": ["--scale", "8", "--rounds", "1"],
@@ -78,16 +80,20 @@ def run(name, words):
 
 # Benchmarks that take more than ten seconds with any options.
 LONG = {"own_operators", "startup", "own_cost", "memory_limit", "differential", "verification_mutations"}
-LONG |= {"cpu_rivals", "ranks_on_gpus", "ingestion", "partitions"}
+LONG |= {"cpu_rivals", "ranks_on_gpus", "ingestion", "partitions", "scaling"}
+# Figures that take as long, and run the code of others.
+LONG |= {"g16_fig6", "s13_fig1", "s13_fig9"}
+
+
+def marked(names):
+    return [pytest.param(name, marks=[pytest.mark.release] * (name in LONG)) for name in names]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.release] * (name in LONG)) for name in TINY]
-)
+@pytest.mark.parametrize("name", marked(TINY))
 def test_a_benchmark_runs(name):
     out = run(name, TINY[name])
-    words = ("evener", "partition", "checkpoints", "T13", "regret", "times", "predicted", "noticed")
+    words = ("evener", "Evener", "partition", "checkpoints", "T13", "regret", "times", "predicted", "noticed")
     assert any(word in out for word in words)
 
 
@@ -160,7 +166,7 @@ TINY_ON_RANKS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TINY_ON_RANKS)
+@pytest.mark.parametrize("name", marked(TINY_ON_RANKS))
 def test_figures_on_ranks_run(name):
     assert "The paper: " in run(f"figures/{name}", TINY_ON_RANKS[name])
 
@@ -173,6 +179,7 @@ TINY_PARTITIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TINY_PARTITIONS)
 def test_figures_of_partitions_run(name):
     assert run(f"figures/{name}", TINY_PARTITIONS[name])
@@ -189,7 +196,7 @@ TINY_STAGES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TINY_STAGES)
+@pytest.mark.parametrize("name", marked(TINY_STAGES))
 def test_figures_of_stages_run(name):
     assert "paper" in run(f"figures/{name}", TINY_STAGES[name])
 

@@ -30,6 +30,7 @@ class TestCloseness(AlgorithmContract):
         return {"closeness": by_number(nx.closeness_centrality(as_networkx(graph)), graph)}
 
 
+@pytest.mark.slow  # one option differs from the contract above
 class TestClosenessWithoutFactor(AlgorithmContract):
     name = "closeness"
 

@@ -24,6 +24,7 @@ class TestEccentricity(AlgorithmContract):
         return {"eccentricity": largest_distances(graph)}
 
 
+@pytest.mark.slow  # it ends the searches of eccentricities earlier
 class TestDiameter(AlgorithmContract):
     name = "diameter"
     any_right = ("source", "target")

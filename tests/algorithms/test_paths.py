@@ -86,7 +86,7 @@ def test_ranks_search_from_several_sources_to_a_target():
 
 
 @pytest.mark.parametrize("id_of", [lambda v: v, lambda v: 7 * v + (1 << 60), lambda v: np.char.mod("n%d", v)])
-def test_every_rank_gets_the_path_through_the_blocks_of_all_ranks(tmp_path, id_of):
+def test_every_rank_gets_paths_and_values_from_the_blocks_of_all_ranks(tmp_path, id_of):
     """In the memory of each rank, in parts on the ranks, and gathered on rank 0."""
     src, dst, _ = edges("int64")
     ours, file = ev.Graph.from_edges(id_of(src), id_of(dst)), tmp_path / "g.txt"
@@ -97,6 +97,7 @@ def test_every_rank_gets_the_path_through_the_blocks_of_all_ranks(tmp_path, id_o
     paths = [alone.path(vertex) for vertex in ours.ids]
     assert [len(path) for path in paths] == lengths
     unknown = "no such name" if ours.has_string_ids else -3
+    distances = alone.to_dict()
 
     def search(_):
         for pg in (ev.partition(ours, "cpu:1"), ev.partition(file, "cpu:1")):
@@ -107,6 +108,9 @@ def test_every_rank_gets_the_path_through_the_blocks_of_all_ranks(tmp_path, id_o
             assert [len(path) for path in found] == lengths
             with pytest.raises(ev.UnknownVertexError, match=f"vertex {unknown} is not in the graph"):
                 result.path(unknown)
+            assert {vertex: result.value(vertex) for vertex in ours.ids.tolist()} == distances
+            with pytest.raises(ev.UnknownVertexError, match=f"vertex {unknown} is not in the graph"):
+                result.value(unknown)
             whole = result.gather()
             assert whole is None or [whole.path(vertex) for vertex in ours.ids] == found
         return found
@@ -115,11 +119,13 @@ def test_every_rank_gets_the_path_through_the_blocks_of_all_ranks(tmp_path, id_o
     assert first == second
 
 
-def test_a_path_through_another_block_needs_the_values_of_all_vertices():
+def test_a_vertex_of_another_block_needs_the_values_of_all_vertices():
     line = ev.Graph.from_edges([0, 1, 2], [1, 2, 3])
     of_ranks = run_ranks(2, lambda _: pickle.dumps(ev.bfs(ev.partition(line, "cpu:1"), source=0)))
     with pytest.raises(ev.ArgumentError, match=r"found those of a rank; call gather\(\)"):
         pickle.loads(of_ranks[1]).path(3)
+    with pytest.raises(ev.ArgumentError, match=r"value: expected .* found those of a rank; call gather\(\)"):
+        pickle.loads(of_ranks[1]).value(0)
 
 
 def test_a_wide_graph_is_cut_off_between_bottom_up_steps():

@@ -37,7 +37,10 @@ class IgraphTwin:
         return np.array(self.graph.betweenness(sources=sources))
 
 
-@pytest.fixture(scope="module", params=["soc-Epinions1", "web-NotreDame"])
+LARGER = pytest.param("web-NotreDame", marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=["soc-Epinions1", LARGER])
 def graph(request):
     path = FOLDER / f"{request.param}.txt.gz"
     if not path.exists():

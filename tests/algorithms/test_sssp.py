@@ -271,7 +271,7 @@ def phases(result):
     return {step.phases[0] for step in result.timeline.by_superstep()}
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     graph=graphs(tuple(weights_of)),
     narrow=st.sampled_from([0, 1, 3, 10**6]),

@@ -558,7 +558,7 @@ def test_objects_kept_forever_are_not_freed_at_exit(apart):
 @pytest.mark.parametrize(
     ("status", "kind", "begins"),
     [
-        (NO_MEMORY, DeviceOutOfMemory, "cannot lock 1.0 GiB of host memory for a GPU"),
+        (NO_MEMORY, DeviceOutOfMemory, "cannot lock 64.0 MiB of host memory for a GPU"),
         (
             LAUNCH_FAILURE,
             DeviceError,
@@ -570,7 +570,7 @@ def test_pages_that_cannot_be_locked(monkeypatch, status, kind, begins):
     failing = answering(runtime.CUDARuntimeError(status))
     monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", failing)
     monkeypatch.setattr(runtime, "hostRegister", failing)
-    for lock in (lambda: locked_array(1 << 30, np.dtype("uint8")), lambda: locked_words(1 << 27)):
+    for lock in (lambda: locked_array(1 << 26, np.dtype("uint8")), lambda: locked_words(1 << 23)):
         with pytest.raises(kind) as caught:
             lock()
         assert str(caught.value).startswith(begins)

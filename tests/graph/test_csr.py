@@ -381,8 +381,8 @@ PEAK = textwrap.dedent("""
 @pytest.mark.parametrize(
     "case",
     [
-        (True, "drop", 1 << 18, 1 << 22, 1, None),
-        (False, "keep", 1 << 18, 1 << 23, 1, None),
+        pytest.param((True, "drop", 1 << 18, 1 << 22, 1, None), marks=pytest.mark.slow),
+        pytest.param((False, "keep", 1 << 18, 1 << 23, 1, None), marks=pytest.mark.slow),
         (False, "keep", 1 << 18, 1 << 22, 3, "f4"),
         (True, "keep", 1 << 18, 1 << 22, 1, "f8"),
     ],

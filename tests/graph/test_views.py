@@ -96,6 +96,25 @@ def test_paths(ids):
         result.path(5 if isinstance(ids[0], int) else "5")
 
 
+@pytest.mark.parametrize("ids", [[10, 20, 30], ["d", "e", "f"], [(0, 1), "a", 7]])
+def test_values_of_a_vertex(ids):
+    graph = ev.Graph.from_networkx(nx.path_graph(ids, create_using=nx.DiGraph))
+    assert len(graph) == 3
+    assert ids[2] in graph
+    assert 5 not in graph
+    assert "no such name" not in graph
+    result = ev.bfs(graph, source=ids[0], on="cpu:1")
+    assert [result.value(vertex) for vertex in ids] == [0, 1, 2]
+    assert type(result.value(ids[1])) is int
+    assert result.value(ids[2], "parent") == ids[1]
+    assert result.to_dict() == dict(zip(ids, range(3), strict=True))
+    assert result.to_dict("parent") == {ids[0]: ids[0], ids[1]: ids[0], ids[2]: ids[1]}
+    with pytest.raises(ev.UnknownVertexError):
+        result.value("5")
+    with pytest.raises(KeyError, match="expected one of the arrays 'distance', 'parent'"):
+        result.value(ids[0], "rank")
+
+
 def test_tables_in_notebooks():
     graph = ev.Graph.from_edges(["<b>", "a"], ["a", "c"])
     assert "<td>directed</td><td>3</td><td>2</td><td>none</td><td>&lt;b&gt; to c</td>" in graph._repr_html_()

@@ -148,8 +148,10 @@ WORK_QUEUE = "import numba; numba.config.THREADING_LAYER = 'workqueue'"
     ("then", "turns"),
     [
         ("", 50),
-        ("; numba.get_num_threads()", 1),
-        ("; numba.get_num_threads(); numba.config.THREADING_LAYER = 'default'", 1),
+        pytest.param("; numba.get_num_threads()", 1, marks=pytest.mark.slow),
+        pytest.param(
+            "; numba.get_num_threads(); numba.config.THREADING_LAYER = 'default'", 1, marks=pytest.mark.slow
+        ),
     ],
     ids=["chosen", "launched", "launched by default"],
 )

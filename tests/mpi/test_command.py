@@ -122,13 +122,13 @@ def test_a_killed_rank_ends_the_job():
 
 
 def test_a_stopped_rank_continues():
-    job, pid = started(3000)
+    job, pid = started(1000)
     os.kill(pid, signal.SIGSTOP)
-    time.sleep(2)
+    time.sleep(1)
     assert job.poll() is None
     os.kill(pid, signal.SIGCONT)
     done = finish(job, timeout=120)
-    assert (done.returncode, done.stdout) == (0, "3000\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "1000\n"), done.stderr
 
 
 def test_an_interrupt_of_the_launcher():

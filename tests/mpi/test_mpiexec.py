@@ -30,6 +30,7 @@ if world.rank == 0:
 """
 
 
+@pytest.mark.slow
 def test_five_algorithms():
     done = mpiexec(3, PARITY, "3")
     assert (done.returncode, done.stdout) == (0, "all equal\n"), done.stderr

@@ -33,6 +33,14 @@ GRAPHS = {
 }
 
 
+# Each algorithm runs on each graph, and on one and on two elements.
+RUNS = [
+    (name, kind, (ONE, TWO)[(i + j) % 2])
+    for i, name in enumerate(names_with_kernels())
+    for j, kind in enumerate(GRAPHS)
+]
+
+
 @pytest.fixture(scope="module")
 def directed():
     return GRAPHS["directed"]()
@@ -119,10 +127,9 @@ def test_a_folder_can_contain_a_graph_without_vertices(tmp_path):
     assert_same(ev.read_partitioned(written(tmp_path, pg)), pg)
 
 
-@pytest.mark.parametrize("on", [ONE, TWO], ids=len)
-@pytest.mark.parametrize("name", names_with_kernels())
-def test_algorithms_run_on_a_folder(tmp_path, name, graph, on):
-    pg = ev.read_partitioned(written(tmp_path, place(graph, on)))
+@pytest.mark.parametrize(("name", "kind", "on"), RUNS)
+def test_algorithms_run_on_a_folder(request, tmp_path, name, kind, on):
+    pg = ev.read_partitioned(written(tmp_path, place(request.getfixturevalue(kind), on)))
     result = find(name).function()(pg, **ARGUMENTS.get(name, {}))
     ev.verify(result)
 

@@ -159,8 +159,11 @@ def values(graph):
     return np.random.default_rng(4).integers(-20, 50, graph.n) / 8
 
 
-@pytest.mark.parametrize("kinds", [["cuda"], ["cuda", "cpu", "cuda"]], ids=["one", "mixed"])
-@pytest.mark.parametrize("more", [0, SKEWED], ids=["spread", "skewed"])
+@pytest.mark.parametrize(
+    ("kinds", "more"),
+    [(["cuda"], 0), (["cuda", "cpu", "cuda"], SKEWED)],
+    ids=["one, spread", "mixed, skewed"],
+)
 def test_jobs_equal_group_by(graph, values, placed, kinds, more):
     """In the skewed job, one key has most of the records. The last jobs run in several chunks."""
     values = np.where(values < 0, values, values + more)

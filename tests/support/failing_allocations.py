@@ -1,4 +1,4 @@
-"""Let only the n-th allocation fail, or all from the n-th on, as in the tests of LAGraph."""
+"""Let one allocation fail, or it and all later ones, as in the tests of LAGraph."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import tracemalloc
+from collections import Counter
 from contextlib import contextmanager
 
 import numpy
@@ -24,35 +25,42 @@ FEW_BYTES = 64
 
 
 class FailingAllocations:
-    """Count allocations and decide which of them fail. The caller's allocator must call `fails`."""
+    """Count allocations and decide which of them fail. The caller's allocator must call `fails`.
+
+    A place is a stack of lines of Evener. Loops allocate at the same place many times.
+    """
 
     def __init__(self):
-        self._count = 0
-        self._first = None
-        self._lasting = True
+        self._counts = Counter()
+        self._chosen = None
+        self._lasting = False
+        self._failed = False
         self._lock = threading.Lock()
 
     def fails(self, nbytes):
         """Count an allocation, and return whether it fails."""
         if nbytes <= FEW_BYTES:
             return False
+        place = _place_of(sys._getframe(1))
         with self._lock:
-            self._count += 1
-            if self._first is None or self._count < self._first:
-                return False
-            return self._lasting or self._count == self._first
+            self._counts[place] += 1
+            chosen = (place, self._counts[place]) == self._chosen
+            fails = chosen or (self._failed and self._lasting)
+            self._failed |= chosen
+            return fails
 
     @contextmanager
-    def failing(self, first, *, lasting):
-        """Let allocation `first` fail, and all later allocations if `lasting`."""
-        self._count, self._first, self._lasting = 0, first, lasting
+    def failing(self, chosen, *, lasting):
+        """Let the allocation `chosen`, a place and a count, fail, and all later ones if `lasting`."""
+        self._counts.clear()
+        self._chosen, self._lasting, self._failed = chosen, lasting, False
         try:
             yield
         finally:
-            self._first = None
+            self._chosen, self._failed = None, False
 
     def check_each(self, call, check, *, error=OutOfMemoryError, used=None):
-        """Call with the first allocation failing, then with the second, and so on, until a call succeeds.
+        """Call with the first allocation at each place failing, and with the last.
 
         A failed call raises `error`, leaves no thread busy, and does not increase the bytes that `used`
         returns. `check` accepts the answers of all other calls, including calls after a failed call.
@@ -65,28 +73,32 @@ class FailingAllocations:
         tracemalloc.start()
         try:
             before = _after_workers(used)
-            number, failed = 0, True
-            while failed:
-                number += 1
-                for lasting in (False, True):
-                    failed = self._call_failing(call, check, error, number, lasting=lasting)
-                    assert _after_workers(used) <= before, f"allocation {number} failed and left bytes"
+            with self.failing(None, lasting=False):
                 check(call())
-            return number - 1
+                counts = dict(self._counts)
+            failed = 0
+            for place, count in counts.items():
+                for number, lasting in [(1, False), (1, True), *([(count, False)] if count > 1 else [])]:
+                    failed += self._call_failing(call, check, error, (place, number), lasting=lasting)
+                    assert _after_workers(used) <= before, (
+                        f"allocation {number} at {place} failed and left bytes"
+                    )
+                check(call())
+            return failed
         finally:
             tracemalloc.stop()
             gc.unfreeze()
 
-    def _call_failing(self, call, check, error, number, *, lasting):
+    def _call_failing(self, call, check, error, chosen, *, lasting):
         try:
-            with self.failing(number, lasting=lasting):
+            with self.failing(chosen, lasting=lasting):
                 answer = call()
         except MemoryError as raised:  # its traceback refers to the arrays of the call
             kind, message = type(raised), str(raised)
         else:
             check(answer)
             return False
-        assert issubclass(kind, error), f"allocation {number} failed with {kind.__name__}: {message}"
+        assert issubclass(kind, error), f"allocation {chosen} failed with {kind.__name__}: {message}"
         assert message
         assert "\n" not in message
         return True
@@ -101,6 +113,17 @@ def fail_numpy(monkeypatch):
         if name.startswith("evener.") and vars(module).get("np") is numpy and not kernels:
             monkeypatch.setattr(module, "np", proxy)
     return allocations
+
+
+def _place_of(frame):
+    """Return the lines of Evener that a frame was called from, as text."""
+    lines = []
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("evener."):
+            lines.append(f"{module}:{frame.f_lineno}")
+        frame = frame.f_back
+    return " ".join(lines)
 
 
 class _NumPy:

@@ -44,6 +44,7 @@ FILES = [*SHARED, *OF_ALGORITHMS]
 # The contracts of algorithms call these, and not the parity matrix.
 OF_CONTRACTS = {
     "scan",
+    "evener.algorithms.coloring:in_order",
     *(f"evener.algorithms.{name}:kernels" for name in ("coloring", "core_number", "leiden", "scc")),
     "evener.algorithms.spanning_forest:kernels",
     *(file for file in OF_ALGORITHMS if file.startswith("evener.primitives:")),

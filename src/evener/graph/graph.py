@@ -197,8 +197,8 @@ class Graph(GraphViews):
         from evener.graph.networkx import edges_from_networkx
 
         src, dst, weights, ids = edges_from_networkx(graph, weight)
-        directed, n = graph.is_directed(), len(graph)
-        rows = csr.from_edges(src, dst, weights, symmetrise=not directed, n=n)
+        rows = csr.from_edges(src, dst, weights, symmetrise=False, n=len(graph))
+        directed = graph.is_directed()
         return cls(*rows[:2], weights=rows.weights, ids=ids, directed=directed, validate=False)
 
     @classmethod

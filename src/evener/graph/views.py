@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evener.errors import UnknownVertexError
 from evener.graph import csr
 from evener.graph.adjacency import Adjacency
 from evener.system.html import escape
@@ -40,6 +41,26 @@ class EdgeList(NamedTuple):
 
 class GraphViews(Adjacency):
     """The methods of a `Graph` that show its edges by id. They read the out-edges."""
+
+    def __len__(self) -> int:
+        """Return the number of vertices."""
+        return self.n
+
+    def __contains__(self, vertex: object) -> bool:
+        """Return whether the graph has a vertex with an id.
+
+        Examples
+        --------
+        >>> import evener as ev
+        >>> g = ev.Graph.from_edges([3, 3, 5], [9, 5, 9])
+        >>> len(g), 5 in g, 4 in g
+        (3, True, False)
+        """
+        try:
+            self.numbers_of([vertex])
+        except UnknownVertexError:
+            return False
+        return True
 
     def neighbors(self, vertex: Any) -> NDArray[Any]:
         """Return the ids of the heads of a vertex's out-edges, in the order of `ids`.

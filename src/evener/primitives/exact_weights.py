@@ -73,9 +73,16 @@ def _with_weights(element: Element, partition: Partition, unit: float) -> Partit
     found: dict[int, Edges] = {}
     for own in partition.directions:
         parts = _rounded(element, own, unit)
-        weights: Any = parts[0] if len(parts) == 1 else TieredArray(*parts)
+        weights: Any = _constant(parts[0]) if len(parts) == 1 else TieredArray(*parts)
         found[id(own)] = replace(own, weights=weights, derived={})
     return replace(partition, out=found.get(id(partition.out)), in_=found.get(id(partition.in_)))
+
+
+def _constant(array: Any) -> Any:
+    """Make a host array read-only, as placed weights are: Numba compiles each kernel once."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
 
 
 def _rounded(element: Element, edges: Edges, unit: float) -> list[Any]:

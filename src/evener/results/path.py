@@ -1,4 +1,4 @@
-"""Paths of a search: follow the parents from a vertex to its source, through the blocks of all ranks."""
+"""Values and paths of one vertex, from the blocks of all ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from evener.results.record import RunRecord
 
-__all__ = ["path_to"]
+__all__ = ["path_to", "value_of"]
+
+_OTHER_RANKS = "{}: expected the values of all vertices, found those of a rank; call gather() first"
 
 
 def path_to(result: RunRecord, vertex: Any) -> list[Any]:
@@ -37,11 +39,47 @@ def path_to(result: RunRecord, vertex: Any) -> list[Any]:
     while key is not None:
         found = [one for one in result.world.allgather(block.follow(key)) if one is not None]
         if not found:
-            msg = "path: expected the values of all vertices, found those of a rank; call gather() first"
-            raise ArgumentError(msg)
+            raise ArgumentError(_OTHER_RANKS.format("path"))
         ids, key = found[0]
         backwards += ids
     return backwards[::-1]
+
+
+def _number_of(result: RunRecord, vertex: Any) -> int:
+    """Return the number of the vertex with this id.
+
+    This is a collective operation; all ranks must call it.
+
+    Raises
+    ------
+    UnknownVertexError
+        If the vertex is not in the graph.
+    """
+    graph = result.graph
+    if not isinstance(graph, DistributedGraph):
+        (number,) = graph.numbers_of([vertex])
+        return int(number)
+    (wanted,) = as_ids(graph, [vertex]).tolist()
+    place = _place(result.ids, wanted)
+    largest = max(result.world.allgather(-1 if place is None else result.block.start + place))
+    if largest < 0:
+        msg = f"vertex {wanted} is not in the graph ({graph.n} vertices)"
+        raise UnknownVertexError(msg)
+    return int(largest)
+
+
+def value_of(result: RunRecord, vertex: Any, name: str) -> Any:
+    """Return the value of a vertex in the array of this name.
+
+    This is a collective operation; all ranks must call it.
+    """
+    values, number = result[name], _number_of(result, vertex)
+    place = number - result.block.start
+    here = values[place : place + 1].tolist() if number in result.block else []
+    found = [value for part in result.world.allgather(here) for value in part]
+    if not found:
+        raise ArgumentError(_OTHER_RANKS.format("value"))
+    return found[0]
 
 
 class _Block:
@@ -62,17 +100,11 @@ class _Block:
 
         This is a collective operation; all ranks must call it.
         """
+        number = _number_of(self._result, vertex)
+        if not self._by_id:
+            return number
         graph = self._result.graph
-        if not isinstance(graph, DistributedGraph):
-            (number,) = graph.numbers_of([vertex])
-            return int(graph.ids[number] if self._by_id else number)
-        (wanted,) = as_ids(graph, [vertex]).tolist()
-        place = _place(self._ids, wanted)
-        number = max(self._result.world.allgather(-1 if place is None else self._first + place))
-        if number < 0:
-            msg = f"vertex {wanted} is not in the graph ({graph.n} vertices)"
-            raise UnknownVertexError(msg)
-        return int(wanted if self._by_id else number)
+        return int(vertex if isinstance(graph, DistributedGraph) else graph.ids[number])
 
     def follow(self, key: int) -> tuple[list[Any], int | None] | None:
         """Return the ids from a vertex to its last ancestor in the block, and the key of the next ancestor.

@@ -304,6 +304,59 @@ class Result(RunRecord):
             raise ArgumentError(msg)
         return path_to(self, vertex)
 
+    @collective()
+    def value(self, vertex: Any, name: str | None = None) -> Any:
+        """Return the value of a vertex as a Python number, or as an id.
+
+        With several ranks, this is a collective operation; all ranks must call it, and get the same value.
+
+        Parameters
+        ----------
+        vertex : int, str or object
+            The id of the vertex.
+        name : str, optional
+            The name of an array. Default: the first array.
+
+        Raises
+        ------
+        KeyError
+            If the result has no array of this name.
+        UnknownVertexError
+            If the vertex is not in the graph.
+
+        Examples
+        --------
+        >>> import evener as ev
+        >>> r = ev.bfs(ev.Graph.from_edges([1, 2, 5], [2, 5, 7]), source=1)
+        >>> r.value(7), r.value(7, "parent")
+        (3, 5)
+        """
+        from evener.results.path import value_of
+
+        return value_of(self, vertex, self._name(name))
+
+    def to_dict(self, name: str | None = None) -> dict[Any, Any]:
+        """Return a dictionary from the id of each vertex to its value, a Python number or an id.
+
+        With several ranks, the dictionary has the vertices of this rank.
+
+        Parameters
+        ----------
+        name : str, optional
+            The name of an array. Default: the first array.
+
+        Examples
+        --------
+        >>> import evener as ev
+        >>> ev.bfs(ev.Graph.from_edges(["a", "b"], ["b", "c"]), source="a").to_dict()
+        {'a': 0, 'b': 1, 'c': 2}
+        """
+        return dict(zip(self.ids.tolist(), self[self._name(name)].tolist(), strict=True))
+
+    def _name(self, name: str | None) -> str:
+        """Return the name of an array; by default, that of the first array."""
+        return next(iter(self)) if name is None else name
+
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names of the arrays, which notebooks offer after ``result["``."""
         return list(self)

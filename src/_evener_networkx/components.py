@@ -1,0 +1,151 @@
+"""Connected, weakly, strongly connected and attracting components, and trees."""
+
+from __future__ import annotations
+
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import evener as ev
+from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.searches import search
+from _evener_networkx.table import dispatched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+def _count(G: Any) -> int:
+    """Return the number of components; NetworkX raises an error for a graph without nodes."""
+    if G.n == 0:
+        raise LeaveToNetworkXError
+    return int(ev.wcc(G.graph).outcome["components"])
+
+
+@dispatched()
+def connected_components(G: Any) -> Iterator[set[Any]]:
+    return iter(()) if G.n == 0 else G.groups(ev.wcc(G.graph)["component"])
+
+
+@dispatched()
+def number_connected_components(G: Any) -> int:
+    return _count(G) if G.n else 0
+
+
+@dispatched()
+def is_connected(G: Any) -> bool:
+    return _count(G) == 1
+
+
+@dispatched()
+def node_connected_component(G: Any, n: Any) -> set[Any]:
+    return set(G.named(search(G, [G.number(n)]).order))
+
+
+@dispatched()
+def weakly_connected_components(G: Any) -> Iterator[set[Any]]:
+    return connected_components(G)  # type: ignore[no-any-return]
+
+
+@dispatched()
+def number_weakly_connected_components(G: Any) -> int:
+    return _count(G) if G.n else 0
+
+
+@dispatched()
+def is_weakly_connected(G: Any) -> bool:
+    return _count(G) == 1
+
+
+def _strong(G: Any) -> NDArray[np.int64]:
+    """Return the first vertex of the strongly connected component of each vertex."""
+    labels: NDArray[np.int64] = ev.scc(G.graph)["component"] if G.n else np.empty(0, np.int64)
+    return labels
+
+
+@dispatched(passes=2)
+def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
+    if G.n == 0:
+        return iter(())
+    labels = _strong(G)
+    tails, heads = np.repeat(labels, G.out_degree), labels[G.graph.targets]
+    leaving = tails != heads
+    between = np.unique(np.stack([tails[leaving], heads[leaving]], axis=1), axis=0)
+    # NetworkX yields a component after the components that it reaches.
+    sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(np.unique(labels).tolist(), ()))
+    for tail, head in between.tolist():
+        sorter.add(tail, head)
+    position = np.empty(G.n, np.int64)
+    order = list(sorter.static_order())
+    position[order] = np.arange(len(order))
+    ranks = position[labels]
+    members = np.split(np.argsort(ranks, kind="stable"), np.cumsum(np.bincount(ranks))[:-1])
+    return (set(G.named(component)) for component in members)
+
+
+@dispatched(only={"source": None})
+def kosaraju_strongly_connected_components(G: Any, source: Any = None) -> Iterator[set[Any]]:
+    return strongly_connected_components(G)  # type: ignore[no-any-return]
+
+
+@dispatched()
+def number_strongly_connected_components(G: Any) -> int:
+    return len(np.unique(_strong(G)))
+
+
+@dispatched()
+def is_strongly_connected(G: Any) -> bool:
+    if G.n == 0:
+        raise LeaveToNetworkXError
+    return number_strongly_connected_components(G) == 1  # type: ignore[no-any-return]
+
+
+def _attracting(G: Any) -> NDArray[np.int64]:
+    """Return the label of each vertex if no edge leaves its component, and else -1."""
+    labels = _strong(G)
+    tails = np.repeat(labels, G.out_degree)
+    leaving = np.zeros(G.n, np.bool_)
+    leaving[tails[tails != labels[G.graph.targets]]] = True
+    return np.where(leaving[labels], -1, labels)
+
+
+@dispatched()
+def attracting_components(G: Any) -> Iterator[set[Any]]:
+    if G.n == 0:
+        return iter(())
+    labels = _attracting(G)
+    return (set(G.named(np.flatnonzero(labels == label))) for label in np.unique(labels[labels >= 0]))
+
+
+@dispatched()
+def number_attracting_components(G: Any) -> int:
+    labels = _attracting(G)
+    return len(np.unique(labels[labels >= 0]))
+
+
+@dispatched()
+def is_attracting_component(G: Any) -> bool:
+    return number_strongly_connected_components(G) == 1  # type: ignore[no-any-return]
+
+
+@dispatched()
+def is_tree(G: Any) -> bool:
+    return _count(G) == 1 and G.edges == G.n - 1
+
+
+@dispatched()
+def is_forest(G: Any) -> bool:
+    return bool(_count(G) == G.n - G.edges)
+
+
+@dispatched()
+def is_arborescence(G: Any) -> bool:
+    return is_tree(G) and int(G.in_degree.max()) <= 1
+
+
+@dispatched()
+def is_branching(G: Any) -> bool:
+    return is_forest(G) and int(G.in_degree.max()) <= 1

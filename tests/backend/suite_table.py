@@ -1,0 +1,67 @@
+"""A plugin of pytest: a table of the functions that NetworkX's own tests call on the backend.
+
+`make test-networkx` runs the suite with this plugin. EVENER_NETWORKX_TABLE names the JSON file to write.
+For each function: tests in which Evener computed an answer, and how many passed; refused calls by reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import networkx as nx
+
+from _evener_networkx.interface import BACKEND
+from _evener_networkx.table import TABLE
+
+CALLS = {name: {"tests": 0, "passed": 0, "calls": 0, "refused": Counter()} for name in TABLE}
+_called = set()
+
+
+def _counting(entry):
+    """Return a function of the table that counts its calls."""
+    name = entry.call.__name__
+
+    def call(*args, **kwargs):
+        try:
+            answer = entry.call(*args, **kwargs)
+        except NotImplementedError as error:
+            CALLS[name]["refused"][str(error) or type(error).__name__] += 1
+            raise
+        _called.add(name)
+        CALLS[name]["calls"] += 1
+        return answer
+
+    call.__name__ = name
+    return entry._replace(call=call)
+
+
+def _can_run(name, args, kwargs):
+    reason = TABLE[name].reason_against(args, kwargs)
+    if reason:
+        CALLS[name]["refused"][reason] += 1
+    return reason or True
+
+
+def pytest_configure():
+    TABLE.update({name: _counting(entry) for name, entry in TABLE.items()})
+    BACKEND.can_run = _can_run
+
+
+def pytest_runtest_setup():
+    _called.clear()
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call":
+        for name in _called:
+            CALLS[name]["tests"] += 1
+            CALLS[name]["passed"] += report.passed
+
+
+def pytest_sessionfinish():
+    if path := os.environ.get("EVENER_NETWORKX_TABLE"):
+        table = {"networkx": nx.__version__, "functions": CALLS}
+        Path(path).write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

@@ -4,12 +4,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 GRAPH ?= rmat:20
-# Up to four processes of tests, and one more than cores, because some tests wait. Each begins elsewhere, so that
-# two seldom compile the same kernel.
+# Up to four processes, one more than cores, because some tests wait. Each begins elsewhere, so that two seldom
+# compile the same kernel.
 PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + os.cpu_count()))')
 PYTEST ?= -n $(PROCESSES) --dist worksteal -m "not slow and not release"
 
-# Tests start hundreds of processes. With this variable of the user, each would compile all modules.
+# Tests start hundreds of processes. If the user sets this variable, each process compiles all modules.
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: run test test-networkx check clean

@@ -161,7 +161,7 @@ class Igraph:
         return self.graph.spanning_tree()
 
     def jaccard(self):
-        return np.array(self.graph.similarity_jaccard(pairs=self.pairs))
+        return np.array(self.graph.similarity_jaccard(pairs=self.pairs, loops=False))
 
     def random_walks(self):
         return [self.graph.random_walk(first, STEPS, stuck="return") for first, _ in self.pairs[:WALKS]]

@@ -140,8 +140,8 @@ def eigenvector_centrality(
     if G.n == 0 or G.graph.m == 0:
         raise LeaveToNetworkXError
     graph = G.weighted(weight)
-    # NetworkX ends at n times tol.
-    return G.by_node(_converged(ev.eigenvector, graph=graph, tol=min(1e-8, tol), max_iter=10_000))  # type: ignore[no-any-return]
+    # NetworkX stops when the change is below n times tol; a smaller tolerance gives the limit.
+    return G.by_node(_converged(ev.eigenvector, graph=graph, tol=min(1e-8, tol), max_iter=max_iter))  # type: ignore[no-any-return]
 
 
 def _one_beta(graph: Any, given: Mapping[str, Any]) -> str | None:
@@ -167,5 +167,5 @@ def katz_centrality(
         return {}
     graph = G.weighted(weight)
     # A positive beta scales all values, and normalization removes it.
-    values = _converged(ev.katz, graph=graph, attenuation=alpha, tol=min(1e-8, tol), max_iter=10_000)
+    values = _converged(ev.katz, graph=graph, attenuation=alpha, tol=min(1e-8, tol), max_iter=max_iter)
     return G.by_node(values)  # type: ignore[no-any-return]

@@ -20,12 +20,19 @@ if TYPE_CHECKING:
 
 def _number(seed: Any) -> int:
     """Return a seed for Evener, drawn from the generator that NetworkX makes of ``seed=``."""
-    return int(seed.getrandbits(31)) if hasattr(seed, "getrandbits") else int(seed or 0)
+    if hasattr(seed, "getrandbits"):
+        return int(seed.getrandbits(31))
+    if hasattr(seed, "randint"):  # a random state of NumPy
+        return int(seed.randint(0, 2**31 - 1))
+    return int(seed or 0)
 
 
-def _in_range(G: Any, resolution: Any) -> None:
+def _in_range(G: Any, resolution: Any, weight: Any) -> None:
     """Leave unusual graphs and parameters to NetworkX."""
     if G.n == 0 or G.graph.m == 0 or not isinstance(resolution, int | float) or not resolution > 0:
+        raise LeaveToNetworkXError
+    weights = G.weighted(weight).weights
+    if weights is not None and not weights.any():
         raise LeaveToNetworkXError
 
 
@@ -38,7 +45,7 @@ def louvain_communities(
     max_level: Any = None,
     seed: Any = None,
 ) -> list[set[Any]]:
-    _in_range(G, resolution)
+    _in_range(G, resolution, weight)
     if (max_level is not None and not max_level > 0) or not threshold >= 0:
         raise LeaveToNetworkXError
     result = ev.louvain(
@@ -60,7 +67,7 @@ def leiden_communities(
     metric: Any = "cpm",
     theta: Any = 0.01,
 ) -> list[set[Any]]:
-    _in_range(G, resolution)
+    _in_range(G, resolution, weight)
     return _leiden(G, weight, resolution, seed)
 
 
@@ -88,7 +95,7 @@ def fast_label_propagation_communities(G: Any, *, weight: Any = None, seed: Any 
 
 @dispatched(weight="weight")
 def modularity(G: Any, communities: Any, weight: Any = "weight", resolution: Any = 1) -> float:
-    _in_range(G, resolution)
+    _in_range(G, resolution, weight)
     communities = communities if isinstance(communities, list) else list(communities)
     labels = np.full(G.n, -1, np.int64)
     for label, community in enumerate(communities):
@@ -97,7 +104,7 @@ def modularity(G: Any, communities: Any, weight: Any = "weight", resolution: Any
                 raise LeaveToNetworkXError
             labels[number] = label
     rows = G.weighted(weight)
-    if labels.min() < 0 or (rows.weights is not None and not rows.weights.any()):
+    if labels.min() < 0:
         raise LeaveToNetworkXError
     result: Any = ev.modularity(rows, labels, resolution=resolution)
     return float(result)
@@ -109,7 +116,7 @@ def _no_nodes(_: Any, given: Any) -> str | None:
 
 @dispatched(refuse=_no_nodes)
 def maximal_independent_set(G: Any, nodes: Any = None, seed: Any = None) -> list[Any]:
-    if G.n == 0:
+    if G.n == 0 or G.loops.any():
         raise LeaveToNetworkXError
     member = ev.maximal_independent_set(G.graph, seed=_number(seed))["member"]
     return list(G.named(np.flatnonzero(member)))

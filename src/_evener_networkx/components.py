@@ -117,7 +117,10 @@ def attracting_components(G: Any) -> Iterator[set[Any]]:
     if G.n == 0:
         return iter(())
     labels = _attracting(G)
-    return (set(G.named(np.flatnonzero(labels == label))) for label in np.unique(labels[labels >= 0]))
+    members = np.flatnonzero(labels >= 0)
+    members = members[np.argsort(labels[members], kind="stable")]
+    starts = np.flatnonzero(np.diff(labels[members], prepend=-1))
+    return (set(G.named(component)) for component in np.split(members, starts[1:]))
 
 
 @dispatched()

@@ -81,6 +81,10 @@ class ConvertedGraph:
     def __len__(self) -> int:
         return self.n
 
+    def number_of_edges(self) -> int:
+        """Return NetworkX's number of edges."""
+        return self.edges
+
     @cached_property
     def graph(self) -> Graph:
         """The graph without weights; repeated edges are kept."""

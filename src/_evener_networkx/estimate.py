@@ -34,7 +34,8 @@ def reason_against_running(
     steps = n + (sum(map(len, rows.values())) if isinstance(rows, dict) else graph.number_of_edges())
     steps *= function.passes
     if function.work == "pairs":
-        steps *= 1 if given.get("u") is not None else given.get("k") or n
+        drawn = given.get("k")
+        steps *= 1 if given.get("u") is not None else drawn if isinstance(drawn, int) and drawn else n
     expected, overhead = steps / _STEPS_PER_SECOND, _LATER if name in _called else _FIRST
     if expected < overhead:
         return f"NetworkX is expected to take {expected:.2g} s, and Evener at least {overhead:.2g} s"

@@ -74,6 +74,9 @@ class Backend:
         """
         if isinstance(graph, ConvertedGraph):
             return graph
+        if hasattr(graph, "_graph"):
+            # A view. NetworkX must not keep its conversion, which would not follow changes of its graph.
+            graph.__networkx_cache__ = None
         return ConvertedGraph(graph, edge_attrs or {})
 
     @staticmethod

@@ -111,7 +111,13 @@ def hits(
     method: Any = "power_iteration",
 ) -> tuple[dict[Any, float], dict[Any, float]]:
     iterates = VERSION >= (3, 7) and method == "power_iteration"
-    if G.n < 3 or not isinstance(max_iter, int) or max_iter < 50 or method not in ("power_iteration", "svd"):
+    if (
+        G.n < 3
+        or G.graph.m == 0
+        or not isinstance(max_iter, int)
+        or max_iter < 50
+        or method not in ("power_iteration", "svd")
+    ):
         raise LeaveToNetworkXError
     limit, change = 10_000, 1e-12
     if iterates:  # NetworkX raises an error if its hubs, of maximum 1, do not converge

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
+import numpy as np
 
 import evener as ev
 from _evener_networkx.table import dispatched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 # Pairs in a batch.
 _BATCH = 1 << 16
 
 
-def _pairs(_: Any, given: Mapping[str, Any]) -> str | None:
-    """Refuse an iterator, which NetworkX exhausts when it checks the nodes."""
-    pairs = given["ebunch"]
-    return None if pairs is None or isinstance(pairs, Collection) else "ebunch= is an iterator"
+def _non_edges(G: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the pairs without an edge of the converted graph, in the order of NetworkX's `non_edges`."""
+    offsets, targets = G.graph.offsets.astype(np.int64), G.graph.targets
+    nodes = set(G.nodes)
+    while nodes:
+        u = nodes.pop()
+        number = G.number(u)
+        yield from zip(repeat(u), nodes - set(G.named(targets[offsets[number] : offsets[number + 1]])))
 
 
 def _scores(G: Any, ebunch: Any, run: Callable[..., Any], column: str) -> Iterator[tuple[Any, Any, Any]]:
@@ -30,7 +33,7 @@ def _scores(G: Any, ebunch: Any, run: Callable[..., Any], column: str) -> Iterat
         msg = "the graph has self-loops"
         raise NotImplementedError(msg)
     if ebunch is None:
-        return _in_batches(G, nx.non_edges(G.source), run, column)
+        return _in_batches(G, _non_edges(G), run, column)
     for u, v in ebunch:
         if G.number(u) == G.number(v):
             msg = "a node is paired with itself"
@@ -47,26 +50,26 @@ def _in_batches(
             yield u, v, score
 
 
-@dispatched(refuse=_pairs)
+@dispatched()
 def jaccard_coefficient(G: Any, ebunch: Any = None) -> Iterator[tuple[Any, Any, float]]:
     return _scores(G, ebunch, ev.jaccard, "jaccard")
 
 
-@dispatched(refuse=_pairs)
+@dispatched()
 def resource_allocation_index(G: Any, ebunch: Any = None) -> Iterator[tuple[Any, Any, float]]:
     return _scores(G, ebunch, ev.resource_allocation, "resource_allocation")
 
 
-@dispatched(refuse=_pairs)
+@dispatched()
 def adamic_adar_index(G: Any, ebunch: Any = None) -> Iterator[tuple[Any, Any, float]]:
     return _scores(G, ebunch, ev.adamic_adar, "adamic_adar")
 
 
-@dispatched(refuse=_pairs, work="degrees")
+@dispatched(work="degrees")
 def preferential_attachment(G: Any, ebunch: Any = None) -> Iterator[tuple[Any, Any, int]]:
     degree = G.degree.tolist()
     if ebunch is not None:
         for u, v in ebunch:
             G.numbers((u, v))
-    pairs = nx.non_edges(G.source) if ebunch is None else ebunch
+    pairs = _non_edges(G) if ebunch is None else ebunch
     return ((u, v, degree[G.number(u)] * degree[G.number(v)]) for u, v in pairs)

@@ -87,10 +87,10 @@ def hops(cutoff: Any) -> int | None:
 
 
 def weighted_rows(graph: ConvertedGraph, weight: Hashable | None) -> Graph:
-    """Return the rows with weights; raise NotImplementedError if a weight is negative."""
+    """Return the rows with weights; raise NotImplementedError if a weight is negative or infinite."""
     rows = graph.weighted(weight)
-    if rows.weights is not None and rows.m and not rows.weights.min() >= 0:
-        msg = f"the edge attribute {weight!r} has negative weights"
+    if rows.weights is not None and not ((rows.weights >= 0) & np.isfinite(rows.weights)).all():
+        msg = f"the edge attribute {weight!r} has negative or infinite weights"
         raise NotImplementedError(msg)
     return rows
 

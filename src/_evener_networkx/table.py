@@ -65,6 +65,8 @@ class Dispatched(NamedTuple):
         graph = given["G"]
         if changed := _changed_methods(type(graph)):
             return f"the class of the graph has its own {', '.join(sorted(changed))}"
+        if iterators := [name for name, value in given.items() if hasattr(value, "__next__")]:
+            return f"{iterators[0]}= is an iterator, which a call that NetworkX repeats would find used up"
         if self.kind.startswith("directed") and not graph.is_directed():
             return "the graph is undirected"
         if "undirected" in self.kind and graph.is_directed():

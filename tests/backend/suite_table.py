@@ -1,7 +1,8 @@
 """A plugin of pytest: a table of the functions that NetworkX's own tests call on the backend.
 
 `make test-networkx` runs the suite with this plugin. EVENER_NETWORKX_TABLE names the JSON file to write.
-For each function: tests in which Evener computed an answer, and how many passed; refused calls by reason.
+For each function: tests in which Evener computed an answer, and how many passed; its calls, calls that it
+left to NetworkX after a look at the graph, and refused calls by reason.
 """
 
 from __future__ import annotations
@@ -13,29 +14,38 @@ from pathlib import Path
 
 import networkx as nx
 
+from _evener_networkx import table
 from _evener_networkx.interface import BACKEND
 from _evener_networkx.table import TABLE
 
-CALLS = {name: {"tests": 0, "passed": 0, "calls": 0, "refused": Counter()} for name in TABLE}
+CALLS = {name: {"tests": 0, "passed": 0, "calls": 0, "left": 0, "refused": Counter()} for name in TABLE}
+_on_networkx = table.on_networkx
 _called = set()
 
 
 def _counting(entry):
     """Return a function of the table that counts its calls."""
-    name = entry.call.__name__
+    name = entry.name
 
     def call(*args, **kwargs):
+        left = CALLS[name]["left"]
         try:
             answer = entry.call(*args, **kwargs)
         except NotImplementedError as error:
             CALLS[name]["refused"][str(error) or type(error).__name__] += 1
             raise
-        _called.add(name)
-        CALLS[name]["calls"] += 1
+        if CALLS[name]["left"] == left:
+            _called.add(name)
+            CALLS[name]["calls"] += 1
         return answer
 
     call.__name__ = name
     return entry._replace(call=call)
+
+
+def _leave(name, *args, **kwargs):
+    CALLS[name]["left"] += 1
+    return _on_networkx(name, *args, **kwargs)
 
 
 def _can_run(name, args, kwargs):
@@ -48,6 +58,7 @@ def _can_run(name, args, kwargs):
 def pytest_configure():
     TABLE.update({name: _counting(entry) for name, entry in TABLE.items()})
     BACKEND.can_run = _can_run
+    table.on_networkx = _leave
 
 
 def pytest_runtest_setup():
@@ -63,5 +74,5 @@ def pytest_runtest_logreport(report):
 
 def pytest_sessionfinish():
     if path := os.environ.get("EVENER_NETWORKX_TABLE"):
-        table = {"networkx": nx.__version__, "functions": CALLS}
-        Path(path).write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+        record = {"networkx": nx.__version__, "functions": CALLS}
+        Path(path).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -123,6 +123,16 @@ def test_from_networkx_rejects_an_attribute_that_no_edge_has(edges, has):
     assert Graph.from_networkx(nx.empty_graph(3), weight="kost").weights is None
 
 
+def test_from_networkx_reads_an_undirected_view_as_its_edges():
+    """The edges 0 -> 1 and 1 -> 0 have weights of their own, of which the view shows the first."""
+    directed = nx.DiGraph([(0, 1, {"weight": 5}), (1, 0, {"weight": 1}), (2, 1, {"weight": 3})])
+    view = directed.to_undirected(as_view=True)
+    expected = np.zeros((3, 3))
+    for u, v, weight in view.edges(data="weight"):
+        expected[u, v] = expected[v, u] = weight
+    assert np.array_equal(Graph.from_networkx(view).to_scipy().toarray(), expected)
+
+
 def test_from_networkx_multigraph():
     theirs = nx.MultiDiGraph([(0, 1), (0, 1), (1, 1)])
     assert Graph.from_networkx(theirs).targets.tolist() == [1, 1, 1]

@@ -33,6 +33,13 @@ def pairs(request):
     return result, IDS[request.param]
 
 
+def test_rows_that_are_no_vertices_have_no_values_of_vertices(pairs):
+    result, ids = pairs
+    for method, given in (("value", ids[:1]), ("to_dict", [])):
+        with pytest.raises(ev.ArgumentError, match=f"^{method}: .* found a row for each pair; use result"):
+            getattr(result, method)(*given)
+
+
 def test_columns_of_vertices_are_ids(pairs):
     result, ids = pairs
     assert result["first"].tolist() == [ids[0], ids[1], ids[0]]

@@ -120,6 +120,7 @@ def operations(s):
         "Result.top": (ev.Result.top, {"self": s.result}),
         "Result.write": (ev.Result.write, {"self": s.result, "path": "nowhere/a.csv"}),
         "Result.path": (ev.Result.path, {"self": s.result, "vertex": 0}),
+        "Result.value": (ev.Result.value, {"self": s.result, "vertex": 0}),
         "TableResult.gather": (TableResult.gather, {"self": s.table}),
         "TableResult.top": (TableResult.top, {"self": s.table}),
         "Rows.gather": (Rows.gather, {"self": s.rows}),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import chain
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -60,14 +61,15 @@ def edges_from_networkx(graph: Any, weight: str | None) -> NumberedEdges:
     strings, integers = _are_strings(nodes), _are_integers(nodes, lowest=0)
     if strings or integers:
         nodes.sort()
-    src, dst = _ends(graph, nodes)
+    plain = _with_dictionaries(graph)
+    src, dst = _ends(plain, nodes)
     ids = None
     if not integers:
         # One by one, because np.array would make a matrix of tuples.
         ids = string_array(nodes) if strings else np.fromiter(nodes, dtype=object, count=len(nodes))
     elif nodes and nodes[-1] != len(nodes) - 1:
         ids = np.array(nodes, dtype=np.int64)
-    return NumberedEdges(src, dst, _named_weights(graph, weight), ids)
+    return NumberedEdges(src, dst, _named_weights(plain, weight, type_name(graph)), ids)
 
 
 def edges_in_node_order(graph: Any, weight: Hashable | None, default: Any = 1) -> NumberedEdges:
@@ -86,9 +88,10 @@ def edges_in_node_order(graph: Any, weight: Hashable | None, default: Any = 1) -
     EdgeWeightError
         If a weight is not an integer or a float.
     """
-    src, dst = _ends(graph, list(graph))
-    attributes = weight is not None and any(_edge_attributes(graph))
-    return NumberedEdges(src, dst, _read_weights(graph, weight, default) if attributes else None, None)
+    plain = _with_dictionaries(graph)
+    src, dst = _ends(plain, list(graph))
+    attributes = weight is not None and any(_edge_attributes(plain))
+    return NumberedEdges(src, dst, _read_weights(plain, weight, default) if attributes else None, None)
 
 
 # ---- nodes ------------------------------------------------------------------------------------------
@@ -121,10 +124,27 @@ def _ends(graph: Any, nodes: list[Any]) -> tuple[NDArray[np.uint32], NDArray[np.
     return np.repeat(src, parallel), np.repeat(heads, parallel)
 
 
+def _with_dictionaries(graph: Any) -> Any:
+    """Return a graph whose rows are dictionaries. Those of a view are copied once, because it filters slowly.
+
+    The attributes of an edge can differ at its ends in an undirected view of a directed graph. Then those at
+    the first end count, as in ``graph.edges``.
+    """
+    rows = graph._adj  # noqa: SLF001 - graph.adj wraps each row in a view
+    if isinstance(rows, dict):
+        return graph
+    copies = {node: dict(row) for node, row in rows.items()}
+    if not graph.is_directed():
+        place = {node: position for position, node in enumerate(copies)}
+        for node, row in copies.items():
+            row.update({other: copies[other][node] for other in row if place[other] < place[node]})
+    return SimpleNamespace(_adj=copies, is_multigraph=graph.is_multigraph)
+
+
 def _rows(graph: Any) -> Mapping[Any, Mapping[Any, Any]]:
-    """Return the dictionaries of neighbours; those of a view are copied, because a view filters slowly."""
-    rows: Mapping[Any, Mapping[Any, Any]] = graph._adj  # noqa: SLF001 - graph.adj wraps each row in a view
-    return rows if isinstance(rows, dict) else {node: dict(row) for node, row in rows.items()}
+    """Return the dictionaries of neighbours."""
+    rows: Mapping[Any, Mapping[Any, Any]] = graph._adj  # noqa: SLF001 - as above
+    return rows
 
 
 def _numbers(nodes: list[Any], given: Collection[Iterable[Any]], count: int) -> NDArray[np.uint32]:
@@ -233,8 +253,8 @@ def _numeric(values: list[Any], kinds: set[type], weight: Hashable | None) -> ND
 _NUMBERS = int | float | np.integer | np.float16 | np.float32 | np.float64
 
 
-def _named_weights(graph: Any, weight: str | None) -> NDArray[Any] | None:
-    """Return the weights; raise if the caller names an attribute that no edge has."""
+def _named_weights(graph: Any, weight: str | None, kind: str) -> NDArray[Any] | None:
+    """Return the weights; raise if no edge has the attribute that the caller names. A note names `kind`."""
     if weight is None:
         return None
     attributes = any(_edge_attributes(graph))
@@ -250,5 +270,5 @@ def _named_weights(graph: Any, weight: str | None) -> NDArray[Any] | None:
     items = (item for edge in _edge_attributes(graph) for item in edge.items())
     numeric = dict.fromkeys(str(key) for key, value in items if is_number(value))
     unread = [ArrowColumn(name, numbers=True) for name in numeric]
-    note_unread_columns(type_name(graph), unread, None, remedy="weight=", noun="edge attribute")
+    note_unread_columns(kind, unread, None, remedy="weight=", noun="edge attribute")
     return None

@@ -42,8 +42,8 @@ _MOST_BOUND, _MOST_DEGREE = 2**20 - 1, 2**12 - 1
 _MIX = np.uint32(2654435761)
 # Sources of the first batch. Each batch has twice as many as the last one, up to 64.
 _FIRST = 1
-# Most sources of a batch for the diameter of an undirected graph with long distances, because searches over
-# long paths share few rows. Distances are long if a level has fewer stored edges than `_LEVEL` on average.
+# Most sources of a batch for the diameter of an undirected graph with long distances. Searches over long
+# paths share few rows. Distances are long if a level has fewer stored edges than `_LEVEL` on average.
 _FEW, _LEVEL = 2, 80_000
 # Most supersteps of a run, each for consecutive batches.
 _SUPERSTEPS = 1000
@@ -144,7 +144,7 @@ class EccentricityBounds:
         return max(self._engine.gather(of_partitions))
 
     def farthest(self, source: int) -> tuple[int, int]:
-        """Return the eccentricity of a vertex and the first vertex at this distance. All bounds are lost."""
+        """Return the eccentricity of a vertex and the first vertex at this distance. Bounds may be lost."""
         engine = self._engine
         if self._temporary and self._few:
             return self._search_single(source)

@@ -104,6 +104,16 @@ class ResultRows(Result):
         msg = "top: expected the result of one search, found a row for each source; use top() of one of rows"
         raise ArgumentError(msg)
 
+    def value(self, vertex: Any, name: str | None = None) -> Any:  # noqa: ARG002 - the arguments of Result
+        """Raise: each row has its own value."""
+        msg = f"value: found a value of {vertex!r} for each source; use value() of one of rows"
+        raise ArgumentError(msg)
+
+    def to_dict(self, name: str | None = None) -> dict[Any, Any]:  # noqa: ARG002 - the argument of Result
+        """Raise: each row has its own values."""
+        msg = "to_dict: found values for each source; use to_dict() of one of rows"
+        raise ArgumentError(msg)
+
     def path(self, vertex: Any) -> list[Any]:
         """Raise: each row has its own path."""
         msg = f"path: found a path from each source to {vertex!r}; use path() of one of rows"

@@ -55,6 +55,19 @@ class TableResult(Result):
         super().__init__(algorithm, graph, gather, columns=columns, **facts)
         self.row = row
 
+    def value(self, vertex: Any, name: str | None = None) -> Any:  # noqa: ARG002 - the arguments of Result
+        """Raise ArgumentError: the rows are not vertices."""
+        raise ArgumentError(self._no_vertices("value"))
+
+    def to_dict(self, name: str | None = None) -> dict[Any, Any]:  # noqa: ARG002 - the argument of Result
+        """Raise ArgumentError: the rows are not vertices."""
+        raise ArgumentError(self._no_vertices("to_dict"))
+
+    def _no_vertices(self, method: str) -> str:
+        return (
+            f"{method}: expected a value for each vertex, found a row for each {self.row}; use result[name]"
+        )
+
     @property
     def rows(self) -> int:
         """The number of rows of this rank."""

@@ -4,9 +4,9 @@ Idea: a vertex waits for its neighbours of higher priority, and then has the sma
 has. A vertex of higher degree has higher priority; a hash of the seed and the vertex decides among equals. So
 the colors are those of a greedy algorithm in the order of the priorities, however the graph is split. Each
 partition continues until all of its vertices are colored or wait for other partitions. A single element
-sorts the vertices by priority and colors them in one pass: see `in_order_cpu`. It does not if the run writes
-checkpoints, or if a CPU would need longer. A run that continues leaves the colored vertices as they are, with
-priority 0.
+sorts the vertices by priority and colors them in one pass: see `in_order_cpu`. It uses the first method if
+the run writes checkpoints, or if a CPU would need longer. A run that continues leaves the colored vertices
+as they are, with priority 0.
 
 Jones, Plassmann: A parallel graph coloring heuristic (1993); Hasenplaugh, Kaler, Schardl, Leiserson: Ordering
 heuristics for parallel graph coloring (2014).

@@ -139,10 +139,12 @@ def _mark(targets, first, last, end, own, priority, color, lowest, used):
         t = np.uint64(targets[e])
         if t >= end:
             break
-        place = np.uint64(np.int64(color[t]) - lowest)
+        # Another thread may color `t`, so its color is read once.
+        of_t = np.int64(color[t])
+        place = np.uint64(of_t - lowest)
         if place < _COLORS:
             used[place >> _SIX] |= _ONE << (place & _LOW_BITS)
-        elif color[t] < 0 and priority[t] > own:
+        elif of_t < 0 and priority[t] > own:
             return False
     return True
 

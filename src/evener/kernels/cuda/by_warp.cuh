@@ -32,7 +32,7 @@ struct LongRows {
         if (first_of_grid()) *pieces.count_of_next_launch = 0;
     }
 
-    // Defer the first `count` pieces of row `v`, of PIECE edges each. All lanes call it together; a lane
+    // Defer the first `count` pieces of row `v`, which the caller cuts. All lanes call it together; a lane
     // without a long row passes 0.
     __device__ void defer(u32 v, u32 count) const {
         u32 waiting = __ballot_sync(ALL, count > 0);

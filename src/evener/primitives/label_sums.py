@@ -27,6 +27,7 @@ from evener.kernels.kernel import KernelFile
 from evener.primitives.edge_weights import edge_weights
 
 if TYPE_CHECKING:
+    from evener.elements.protocols import Element
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["LabelSums", "count_labels", "engine_on", "own_labels", "smallest_vertices"]
@@ -213,15 +214,14 @@ class LabelSums:
         dtype = np.dtype(np.uint32 if self._integral else np.float64)
         lists: list[list[Any]] = [[], [], [], []]
         for element, own in zip(self._engine.elements, self._engine.partitions, strict=True):
-            owned = edges = longest = 0
-            if element.kind != "cpu" and own.owned:
+            owned = plan = places = 0
+            if element.kind != "cpu":
                 owned, edges = own.owned, sum(len(one.targets) for one in own.directions)
-                longest = sum(int(np.diff(element.download(one.offsets[:2]))[0]) for one in own.directions)
-            places = 0
-            if longest >= _FEWEST:
-                places = min(4 * edges, _TABLE_BYTES // (4 + dtype.itemsize))
-                places = max(places, 2 * _CHUNK * -(-longest // _CHUNK))
-            plan = _PLAN + 2 * (edges // _FEWEST + 1) if owned else 0
+                plan = _PLAN + 2 * (edges // _FEWEST + 1)
+                longest = sum(_longest_row(element, one.offsets) for one in own.directions)
+                if longest >= _FEWEST:
+                    places = min(4 * edges, _TABLE_BYTES // (4 + dtype.itemsize))
+                    places = max(places, 2 * _CHUNK * -(-longest // _CHUNK))
             lists[0].append(element.allocate(owned, "uint32"))
             lists[1].append(element.allocate(plan, "uint64"))
             lists[2].append(element.allocate(places, "uint32", 0xFFFFFFFF))
@@ -252,6 +252,11 @@ class LabelSums:
         )  # fmt: skip
         of_all = [engine.gather_to_all(own, counts) for own in self._lists]
         engine.compute(sums.add_moves, *of_all, self._both, *self.total)
+
+
+def _longest_row(element: Element, offsets: Any) -> int:
+    """Return the number of edges of the first row, which is the longest."""
+    return int(np.diff(element.download(offsets[:2])).sum())
 
 
 def smallest_vertices(engine: Engine, label: PartitionedArray) -> PartitionedArray:

@@ -27,7 +27,7 @@ def _read_again(words, turns):
             total = np.uint64(turn)
             for i in range(words.shape[1]):
                 total += words[p, i]
-            found ^= total
+            found += total
     return found
 
 

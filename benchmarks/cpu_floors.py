@@ -1,34 +1,25 @@
 """Rates of the CPU's memory and caches with all threads, measured in the same run as the algorithms.
 
-Each rate is the best of some passes that do nothing else: sums of bytes in a cache, of values of the
-targets of a graph in the order of the edges, and of values at random edges.
+Each rate is the median of some passes that do nothing else: over the targets of a graph in the order of the
+edges, with a value of each, or over random edges.
 """
 
 from __future__ import annotations
 
+import statistics
 import time
 
 import numpy as np
 from numba import get_num_threads, njit, prange
 
-# Bytes for each thread that fit its second cache.
-_CACHED_BYTES = 1 << 18
-_TURNS = 1 << 10
+from evener.kernels.cpu.atomics import fetch_add
+
+# Random edges of a pass, and bits of a table that fits the first cache.
 _RANDOM_EDGES = 1 << 22
+_TABLE_BITS = np.uint64(0xFFFF)
 # 2^64 over the golden ratio: Fibonacci hashing.
+_ONE = np.uint32(1)
 _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
-
-
-@njit(parallel=True, nogil=True)
-def _read_again(words, turns):
-    found = np.uint64(0)
-    for p in prange(len(words)):
-        for turn in range(turns):
-            total = np.uint64(turn)
-            for i in range(words.shape[1]):
-                total += words[p, i]
-            found += total
-    return found
 
 
 @njit(parallel=True, nogil=True, fastmath=True)
@@ -43,6 +34,30 @@ def _gather(targets, values, pieces):
 
 
 @njit(parallel=True, nogil=True)
+def _look_up(targets, table, pieces):
+    """Count the targets whose bits are in a table."""
+    total = np.uint64(0)
+    size = (np.uint64(len(targets)) + np.uint64(pieces) - np.uint64(1)) // np.uint64(pieces)
+    for p in prange(pieces):
+        first = np.uint64(p) * size
+        count = np.uint64(0)
+        for e in range(first, min(first + size, np.uint64(len(targets)))):
+            bit = np.uint64(targets[e]) & _TABLE_BITS
+            count += (table[bit >> np.uint64(6)] >> (bit & np.uint64(63))) & np.uint64(1)
+        total += count
+    return total
+
+
+@njit(parallel=True, nogil=True)
+def _add(targets, values, pieces):
+    size = (np.uint64(len(targets)) + np.uint64(pieces) - np.uint64(1)) // np.uint64(pieces)
+    for p in prange(pieces):
+        first = np.uint64(p) * size
+        for e in range(first, min(first + size, np.uint64(len(targets)))):
+            fetch_add(values, targets[e], _ONE)
+
+
+@njit(parallel=True, nogil=True)
 def _jump(offsets, targets, jumps):
     total = np.uint64(0)
     for i in prange(jumps):
@@ -51,27 +66,32 @@ def _jump(offsets, targets, jumps):
     return total
 
 
-def cached_bytes_per_second():
-    """Return bytes/s that all threads together read from their second caches."""
-    words = np.ones((get_num_threads(), _CACHED_BYTES // 8), np.uint64)
-    return words.nbytes * _TURNS / best_seconds(lambda: _read_again(words, _TURNS))
-
-
 def gather_seconds(targets, values):
     """Return the seconds to read all targets and gather their values."""
-    return best_seconds(lambda: _gather(targets, values, 8 * get_num_threads()))
+    return median_seconds(lambda: _gather(targets, values, 8 * get_num_threads()))
+
+
+def lookup_seconds(targets):
+    """Return the seconds to look up all targets in a table of bits that fits the first cache."""
+    table = np.ones((int(_TABLE_BITS) + 1) // 64, np.uint64)
+    return median_seconds(lambda: _look_up(targets, table, 8 * get_num_threads()))
+
+
+def add_seconds(targets, values):
+    """Return the seconds to read all targets and add 1 to the value of each, which no addition may miss."""
+    return median_seconds(lambda: _add(targets, values, 8 * get_num_threads()))
 
 
 def random_edges_per_second(offsets, targets):
     """Return edges/s at random places: the target of each, and then the offset of this target."""
-    return _RANDOM_EDGES / best_seconds(lambda: _jump(offsets, targets, _RANDOM_EDGES))
+    return _RANDOM_EDGES / median_seconds(lambda: _jump(offsets, targets, _RANDOM_EDGES))
 
 
-def best_seconds(call, repeats=9):
-    """Return the least time of some runs, after a run that compiles."""
+def median_seconds(call, repeats=9):
+    """Return the median of some runs, after a run that compiles."""
     times = []
     for _ in range(repeats + 1):
         begin = time.perf_counter()
         call()
         times.append(time.perf_counter() - begin)
-    return min(times[1:])
+    return statistics.median(times[1:])

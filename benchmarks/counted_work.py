@@ -1,0 +1,176 @@
+"""The work of a run on one element: its placed rows, and the edges that its rounds and levels read.
+
+Results do not have these numbers. A single element also runs many rounds in one kernel. A run that is not
+timed therefore counts them from the arguments of kernels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from functools import cached_property
+
+import numpy as np
+from numba import njit, prange
+
+from evener.engine.engine import Engine
+from evener.partition.upload import edges_on_host
+
+
+class Work:
+    """What the least work of an algorithm is counted from.
+
+    Parameters
+    ----------
+    placed : PartitionedGraph
+        On one element.
+    pairs : ndarray of shape (pairs, 2)
+        The pairs whose similarity is computed.
+
+    Attributes
+    ----------
+    n, m : int
+    offsets, targets : ndarray
+        The placed rows in host memory. Vertices are in descending degree, and rows ascend.
+    result : Result
+        Of the last run.
+    seen : Counter
+        What `observed` has counted in the last run.
+    """
+
+    def __init__(self, placed, pairs):
+        self.placed, self.pairs, self.n, self.m = placed, pairs, placed.graph.n, placed.graph.m
+        element, edges = placed.elements[0], placed.partitions[0].out
+        self.offsets = np.asarray(element.download(edges.offsets))
+        self.targets = np.asarray(edges_on_host(edges.targets, element))
+        self.result, self.seen = None, Counter()
+
+    @cached_property
+    def oriented(self):
+        """The edges to vertices of higher degree, and the entries that may complete a triangle with each.
+
+        For an edge from u to v, these are the entries of v's row or those before v in u's row.
+        """
+        lengths = np.empty(self.n, np.uint32)
+        edges = int(_orient(self.offsets, self.targets, lengths))
+        return edges, int(_fewest_entries(self.offsets, self.targets, lengths))
+
+
+@njit(nogil=True)
+def _length(offsets, targets, u):
+    count, before = 0, u
+    for e in range(offsets[u], offsets[u + 1]):
+        v = np.int64(targets[e])
+        count += v < u and v != before
+        before = v
+    return count
+
+
+@njit(parallel=True, nogil=True)
+def _orient(offsets, targets, lengths):
+    """Write the number of distinct targets of each row before its vertex. Return their sum."""
+    edges = 0
+    for u in prange(len(lengths)):
+        lengths[u] = _length(offsets, targets, u)
+        edges += lengths[u]
+    return edges
+
+
+@njit(nogil=True)
+def _entries_of(offsets, targets, lengths, u):
+    entries, place, before = 0, 0, u
+    for e in range(offsets[u], offsets[u + 1]):
+        v = np.int64(targets[e])
+        if v < u and v != before:
+            entries += min(place, np.int64(lengths[v]))
+            place += 1
+        before = v
+    return entries
+
+
+@njit(parallel=True, nogil=True)
+def _fewest_entries(offsets, targets, lengths):
+    entries = 0
+    for u in prange(len(lengths)):
+        entries += _entries_of(offsets, targets, lengths, u)
+    return entries
+
+
+@contextmanager
+def observed(work):
+    """Count the rounds, levels and edges of a run in `work.seen`."""
+    given = Engine.compute
+
+    def compute(engine, kernel, *args, **options):
+        name = kernel.rpartition(":")[2]
+        if name == "bit_search.take_bits":
+            _see_level(work, engine, args)
+        elif name == "kernels.choose":
+            _see_choice(work, engine, args)
+        elif name == "label_sums.move_in_rounds":
+            return _see_rounds(work, engine, args, lambda *own: given(engine, kernel, *own, **options))
+        return given(engine, kernel, *args, **options)
+
+    Engine.compute = compute
+    try:
+        yield
+    finally:
+        Engine.compute = given
+
+
+def _see_level(work, engine, args):
+    """Count the edges of the cheaper direction: those of the frontier, or of vertices that searches miss."""
+    frontier, seen = (engine.download(args[i])[0] for i in (6, 7))
+    pushed = int(np.diff(work.offsets)[frontier[: work.n] != 0].sum())
+    pulled = int(_until_complete(work.offsets, work.targets, frontier, seen, np.uint64(args[1])))
+    work.seen.update(rounds=1, edges=min(pushed, pulled))
+
+
+@njit(nogil=True)
+def _edges_until(offsets, targets, frontier, missing, v):
+    edges, taken = 0, np.uint64(0)
+    for e in range(offsets[v], offsets[v + 1]):
+        if taken & missing == missing:
+            break
+        taken |= frontier[targets[e]]
+        edges += 1
+    return edges
+
+
+@njit(parallel=True, nogil=True)
+def _until_complete(offsets, targets, frontier, seen, every):
+    """Return the edges that vertices read until no search is missing."""
+    edges = 0
+    for v in prange(len(seen)):
+        edges += _edges_until(offsets, targets, frontier, every & ~seen[v], v)
+    return edges
+
+
+def _see_choice(work, engine, args):
+    """Count the edges of vertices outside the component that chooses none."""
+    component, skipped = engine.download(args[4])[0], args[5][0]
+    work.seen.update(rounds=1, edges=int(np.diff(work.offsets)[component[: work.n] != skipped].sum()))
+
+
+def _see_rounds(work, engine, args, compute):
+    """Move labels in single rounds, and count the edges of the vertices that are active before each.
+
+    A graph that is smaller than the one before is its contraction.
+    """
+    seen, edges, weights = work.seen, engine.partitioned.graph.m, args[2][0]
+    weighted = int(getattr(weights, "nbytes", 0) > 0)
+    if edges < seen["last"]:
+        seen.update(contracted=seen["last"], written=edges, weighted=seen["last_weighted"])
+    seen["last"], seen["last_weighted"] = edges, weighted * edges
+    lengths = np.diff(engine.download(args[0])[0])
+    salt, enough, limit = (int(args[i]) for i in (18, 20, 21))
+    rounds = moves = 0
+    last = enough + 1
+    while rounds < limit and last > enough:
+        words = np.asarray(engine.download(args[22])[0])
+        active = np.unpackbits(words.view(np.uint8), bitorder="little", count=len(lengths))
+        read = int(lengths[active == 1].sum())
+        seen.update(rounds=1, edges=read, weighted=weighted * read)
+        last = int(compute(*args[:18], salt + rounds, args[19], enough, 1, *args[22:])[1])
+        rounds, moves = rounds + 1, moves + last
+    return rounds, moves, last

@@ -23,7 +23,10 @@ TINY = {
         *("--graphs", "rmat"),
     ],
     "primitives_cpu": ["--graphs", "rmat:8", "--rounds", "1", "--rivals"],
-    "primitive_floors": ["--graphs", "rmat:8", "--rounds", "1"],
+    "primitive_floors": [
+        *("--graphs", "rmat:8", "--rounds", "1"),
+        *("--tasks", "label_propagation", "closeness", "spanning_forest", "jaccard", "random_walks", "scc"),
+    ],
     "partitions": ["--scale", "8", "--sources", "2", "--policies", "random"],
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],

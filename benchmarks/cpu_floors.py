@@ -14,6 +14,8 @@ from numba import get_num_threads, njit, prange
 
 from evener.kernels.cpu.atomics import fetch_add
 
+# Passes of which a rate is the median.
+PASSES = 3
 # Random edges of a pass, and bits of a table that fits the first cache.
 _RANDOM_EDGES = 1 << 22
 _TABLE_BITS = np.uint64(0xFFFF)
@@ -87,8 +89,8 @@ def random_edges_per_second(offsets, targets):
     return _RANDOM_EDGES / median_seconds(lambda: _jump(offsets, targets, _RANDOM_EDGES))
 
 
-def median_seconds(call, repeats=9):
-    """Return the median of some runs, after a run that compiles."""
+def median_seconds(call, repeats=PASSES):
+    """Return the median of some runs, after a run that may compile."""
     times = []
     for _ in range(repeats + 1):
         begin = time.perf_counter()

@@ -18,7 +18,7 @@ from evener.partition.upload import edges_on_host
 
 
 class Work:
-    """What the least work of an algorithm is counted from.
+    """Numbers from which the least work of an algorithm is counted.
 
     Parameters
     ----------

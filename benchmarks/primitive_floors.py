@@ -55,9 +55,11 @@ class Tasks(Evener):
 
 
 # ---- the least work ----------------------------------------------------------------------------------------
-# Bytes that are read or written in order ("stream"). Edges whose target is read with a value of 4 bytes
-# ("label") or 8 bytes ("word"), to which 1 is added ("add"), or that is looked up in a table of the fastest
-# cache ("lookup"). Edges at random places with the offset of their target ("jump").
+# - "stream": bytes that are read or written in order.
+# - "label", "word": edges in order, each with the 4 or 8 bytes of a value of its target.
+# - "add": edges in order, each of which adds 1 to the value of its target.
+# - "lookup": edges in order, each of which looks its target up in a table of the fastest cache.
+# - "jump": edges at random places, each with the offset of its target.
 
 
 def triangles(work):

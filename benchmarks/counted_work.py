@@ -119,10 +119,14 @@ def observed(work):
 
 
 def _see_level(work, engine, args):
-    """Count the edges of the cheaper direction: those of the frontier, or of vertices that searches miss."""
+    """Count the edges of the cheaper direction: those of the frontier, or of vertices that searches miss.
+
+    A search whose last level reached no vertex misses none.
+    """
     frontier, seen = (engine.download(args[i])[0] for i in (6, 7))
+    going = np.uint64(args[1]) & np.bitwise_or.reduce(frontier)
     pushed = int(np.diff(work.offsets)[frontier[: work.n] != 0].sum())
-    pulled = int(_until_complete(work.offsets, work.targets, frontier, seen, np.uint64(args[1])))
+    pulled = int(_until_complete(work.offsets, work.targets, frontier, seen, going))
     work.seen.update(rounds=1, edges=min(pushed, pulled))
 
 
@@ -138,18 +142,19 @@ def _edges_until(offsets, targets, frontier, missing, v):
 
 
 @njit(parallel=True, nogil=True)
-def _until_complete(offsets, targets, frontier, seen, every):
+def _until_complete(offsets, targets, frontier, seen, going):
     """Return the edges that vertices read until no search is missing."""
     edges = 0
     for v in prange(len(seen)):
-        edges += _edges_until(offsets, targets, frontier, every & ~seen[v], v)
+        edges += _edges_until(offsets, targets, frontier, going & ~seen[v], v)
     return edges
 
 
 def _see_choice(work, engine, args):
-    """Count the edges of vertices outside the component that chooses none."""
-    component, skipped = engine.download(args[4])[0], args[5][0]
-    work.seen.update(rounds=1, edges=int(np.diff(work.offsets)[component[: work.n] != skipped].sum()))
+    """Count the edges of vertices outside the component with the most edges."""
+    component, lengths = engine.download(args[4])[0][: work.n], np.diff(work.offsets)
+    largest = int(np.bincount(component, weights=lengths).max())
+    work.seen.update(rounds=1, edges=work.m - largest)
 
 
 def _see_rounds(work, engine, args, compute):

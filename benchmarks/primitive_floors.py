@@ -88,7 +88,7 @@ def communities(work):
 
 
 def closeness(work):
-    """In each level, the edges of the cheaper direction with a word of 64 searches; counts and sums."""
+    """In each level, the edges of the cheaper direction with a word of 8 bytes; counts and sums."""
     return {"stream": 16 * work.n, "word": work.seen["edges"]}
 
 

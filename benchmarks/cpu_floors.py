@@ -1,12 +1,11 @@
 """Rates of the CPU's memory and caches with all threads, measured in the same run as the algorithms.
 
-Each rate is the median of some passes that do nothing else: over the targets of a graph in the order of the
+Each rate is the mean of some passes that do nothing else: over the targets of a graph in the order of the
 edges, with a value of each, or over random edges.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 
 import numpy as np
@@ -14,8 +13,8 @@ from numba import get_num_threads, njit, prange
 
 from evener.kernels.cpu.atomics import fetch_add
 
-# Passes of which a rate is the median.
-PASSES = 3
+# Least seconds of the passes of a rate.
+_LEAST_SECONDS = 0.1
 # Random edges of a pass, and bits of a table that fits the first cache.
 _RANDOM_EDGES = 1 << 22
 _TABLE_BITS = np.uint64(0xFFFF)
@@ -70,30 +69,30 @@ def _jump(offsets, targets, jumps):
 
 def gather_seconds(targets, values):
     """Return the seconds to read all targets and gather their values."""
-    return median_seconds(lambda: _gather(targets, values, 8 * get_num_threads()))
+    return mean_seconds(lambda: _gather(targets, values, 8 * get_num_threads()))
 
 
 def lookup_seconds(targets):
     """Return the seconds to look up all targets in a table of bits that fits the first cache."""
     table = np.ones((int(_TABLE_BITS) + 1) // 64, np.uint64)
-    return median_seconds(lambda: _look_up(targets, table, 8 * get_num_threads()))
+    return mean_seconds(lambda: _look_up(targets, table, 8 * get_num_threads()))
 
 
 def add_seconds(targets, values):
     """Return the seconds to read all targets and add 1 to the value of each, which no addition may miss."""
-    return median_seconds(lambda: _add(targets, values, 8 * get_num_threads()))
+    return mean_seconds(lambda: _add(targets, values, 8 * get_num_threads()))
 
 
 def random_edges_per_second(offsets, targets):
     """Return edges/s at random places: the target of each, and then the offset of this target."""
-    return _RANDOM_EDGES / median_seconds(lambda: _jump(offsets, targets, _RANDOM_EDGES))
+    return _RANDOM_EDGES / mean_seconds(lambda: _jump(offsets, targets, _RANDOM_EDGES))
 
 
-def median_seconds(call, repeats=PASSES):
-    """Return the median of some runs, after a run that may compile."""
-    times = []
-    for _ in range(repeats + 1):
-        begin = time.perf_counter()
+def mean_seconds(call):
+    """Return the mean of enough runs that other processes slow them as they slow a long run."""
+    call()  # may compile
+    count, begin = 0, time.perf_counter()
+    while (spent := time.perf_counter() - begin) < _LEAST_SECONDS:
         call()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times[1:])
+        count += 1
+    return spent / count

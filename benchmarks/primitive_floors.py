@@ -225,7 +225,7 @@ def _row(task, tasks, work, kind, rounds):
 def _rates(work, kind):
     """Return bytes/s or edges/s of each kind of access."""
     if kind == "cpu":
-        floors, make, stream = cpu_floors, np.ones, machine.bandwidth(cpu_floors.PASSES)
+        floors, make, stream = cpu_floors, np.ones, machine.bandwidth(repeats=3)
         offsets, targets = work.offsets, work.targets
     else:
         import cupy

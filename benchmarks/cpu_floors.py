@@ -18,8 +18,8 @@ _LEAST_SECONDS = 0.1
 # Random edges of a pass, and bits of a table that fits the first cache.
 _RANDOM_EDGES = 1 << 22
 _TABLE_BITS = np.uint64(0xFFFF)
-# 2^64 over the golden ratio: Fibonacci hashing.
 _ONE = np.uint32(1)
+# 2^64 over the golden ratio: Fibonacci hashing.
 _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 

@@ -6,6 +6,7 @@ timed therefore counts them from the arguments of kernels.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from contextlib import contextmanager
 from functools import cached_property
@@ -13,8 +14,11 @@ from functools import cached_property
 import numpy as np
 from numba import njit, prange
 
+from evener.algorithms.spanning_forest.kernels_cpu import choose
 from evener.engine.engine import Engine
 from evener.partition.upload import edges_on_host
+from evener.primitives.bit_search_cpu import take_bits
+from evener.primitives.label_rounds_cpu import move_in_rounds
 
 
 class Work:
@@ -102,14 +106,15 @@ def observed(work):
     given = Engine.compute
 
     def compute(engine, kernel, *args, **options):
-        name = str(kernel)
-        if name.endswith("bit_search.take_bits"):
-            _see_level(work, engine, args)
-        elif name.endswith("spanning_forest:kernels.choose"):
-            _see_choice(work, engine, args)
-        elif name.endswith(".move_in_rounds"):
-            return _see_rounds(work, engine, args, lambda *own: given(engine, kernel, *own, **options))
-        return given(engine, kernel, *args, **options)
+        if kernel not in _SEEN:
+            return given(engine, kernel, *args, **options)
+        function, see = _SEEN[kernel]
+        named = dict(zip(inspect.signature(function).parameters, args, strict=True))
+
+        def run(**changed):
+            return given(engine, kernel, *(named | changed).values(), **options)
+
+        return see(work, engine, named, run)
 
     Engine.compute = compute
     try:
@@ -118,16 +123,17 @@ def observed(work):
         Engine.compute = given
 
 
-def _see_level(work, engine, args):
+def _see_level(work, engine, args, run):
     """Count the edges of the cheaper direction: those of the frontier, or of vertices that searches miss.
 
     A search whose last level reached no vertex misses none.
     """
-    frontier, seen = (engine.download(args[i])[0] for i in (6, 7))
-    going = np.uint64(args[1]) & np.bitwise_or.reduce(frontier)
+    frontier, seen = (engine.download(args[name])[0] for name in ("frontier", "seen"))
+    going = np.uint64(args["every"]) & np.bitwise_or.reduce(frontier)
     pushed = int(np.diff(work.offsets)[frontier[: work.n] != 0].sum())
     pulled = int(_until_complete(work.offsets, work.targets, frontier, seen, going))
     work.seen.update(rounds=1, edges=min(pushed, pulled))
+    return run()
 
 
 @njit(nogil=True)
@@ -150,32 +156,45 @@ def _until_complete(offsets, targets, frontier, seen, going):
     return edges
 
 
-def _see_choice(work, engine, args):
+def _see_choice(work, engine, args, run):
     """Count the edges of vertices outside the component with the most edges."""
-    component, lengths = engine.download(args[4])[0][: work.n], np.diff(work.offsets)
+    component, lengths = engine.download(args["component"])[0][: work.n], np.diff(work.offsets)
     largest = int(np.bincount(component, weights=lengths).max())
     work.seen.update(rounds=1, edges=work.m - largest)
+    return run()
 
 
-def _see_rounds(work, engine, args, compute):
+def _see_rounds(work, engine, args, run):
     """Move labels in single rounds, and count the edges of the vertices that are active before each.
 
     A graph that is smaller than the one before is its contraction.
     """
-    seen, edges, weights = work.seen, engine.partitioned.graph.m, args[2][0]
-    weighted = int(getattr(weights, "nbytes", 0) > 0)
+    seen, edges = work.seen, engine.partitioned.graph.m
+    weighted = int(getattr(args["weights"][0], "nbytes", 0) > 0)
     if edges < seen["last"]:
         seen.update(contracted=seen["last"], written=edges, weighted=seen["last_weighted"])
     seen["last"], seen["last_weighted"] = edges, weighted * edges
-    lengths = np.diff(engine.download(args[0])[0])
-    salt, enough, limit = (int(args[i]) for i in (18, 20, 21))
-    rounds = moves = 0
+    lengths = np.diff(engine.download(args["offsets"])[0])
+    enough, rounds, moves = int(args["enough"]), 0, 0
     last = enough + 1
-    while rounds < limit and last > enough:
-        words = np.asarray(engine.download(args[22])[0])
+    while rounds < args["rounds"] and last > enough:
+        words = np.asarray(engine.download(args["active"])[0])
         active = np.unpackbits(words.view(np.uint8), bitorder="little", count=len(lengths))
         read = int(lengths[active == 1].sum())
         seen.update(rounds=1, edges=read, weighted=weighted * read)
-        last = int(compute(*args[:18], salt + rounds, args[19], enough, 1, *args[22:])[1])
+        last = int(run(salt=args["salt"] + rounds, rounds=1)[1])
         rounds, moves = rounds + 1, moves + last
     return rounds, moves, last
+
+
+def _name(function):
+    """Return the name of a kernel, given its CPU side."""
+    package, _, file = function.__module__.removesuffix("_cpu").rpartition(".")
+    return f"{package}:{file}.{function.__name__}"
+
+
+# Observed kernels by name. Their CPU sides name the arguments of both sides.
+_SEEN = {
+    _name(function): (function, see)
+    for function, see in ((take_bits, _see_level), (choose, _see_choice), (move_in_rounds, _see_rounds))
+}

@@ -22,6 +22,7 @@ from support.fake_gpu import FakeGpu
 ARGUMENTS = {
     "pagerank": {"tol": 0, "max_iter": 3},
     "betweenness": {"sources": [1, 2]},
+    "edge_betweenness": {"sources": [1, 2]},
     "bfs": {"source": 0},
     "sssp": {"source": 0},
 }

@@ -15,6 +15,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
+    "evener.algorithms.edge_betweenness:kernels",
     "evener.algorithms.leiden:kernels",
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",
@@ -37,6 +38,7 @@ OF_ALGORITHMS = [
     "evener.primitives:frontier",
     "evener.primitives:neighbour_rows",
     "evener.primitives:pair_scores",
+    "evener.primitives:source_paths",
     "evener.primitives:triangles",
     "evener.primitives:walks",
 ]
@@ -46,6 +48,7 @@ OF_CONTRACTS = {
     "scan",
     "evener.algorithms.coloring:in_order",
     *(f"evener.algorithms.{name}:kernels" for name in ("coloring", "core_number", "leiden", "scc")),
+    "evener.algorithms.edge_betweenness:kernels",
     "evener.algorithms.spanning_forest:kernels",
     *(file for file in OF_ALGORITHMS if file.startswith("evener.primitives:")),
 }
@@ -77,6 +80,8 @@ OF_KERNELS = {"bits.clear_range"}
 OF_CPUS = {
     "evener.primitives:contract.add_repeated",
     "evener.primitives:few_searches.search",
+    "evener.primitives:source_paths.add_sources",
+    "evener.primitives:source_paths.collect",
     "evener.algorithms.spanning_forest:kernels.join_in_order",
     "evener.algorithms.sssp:single_block.dijkstra",
 }

@@ -19,6 +19,7 @@ __all__ = [
     "put_weighted",
     "row_bounds",
     "scatter_rows",
+    "scatter_values",
     "take_degrees",
 ]
 
@@ -123,3 +124,9 @@ def put_weighted(keys, order, given, begin, targets, weights):
     for i in range(len(order)):
         targets[begin + i] = keys[order[i]] & np.uint64(_LOW_HALF)
         weights[begin + i] = given[order[i]]
+
+
+@serial
+def scatter_values(vertices, values, owned, gathered):
+    for i in range(owned):
+        gathered[vertices[i]] = values[i]

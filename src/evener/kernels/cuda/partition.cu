@@ -1,4 +1,4 @@
-// Partition a graph on a GPU: degree order, bounds of rows, and sorted rows in local numbers.
+// Partition a graph on a GPU: degree order, bounds of rows, sorted rows in local numbers, and gathered values.
 
 #include "edge_range.cuh"
 
@@ -144,4 +144,12 @@ __global__ void PARALLEL(256) put_weighted(
         targets[begin + i] = (u32)keys[order[i]];
         weights[begin + i] = given[order[i]];
     }
+}
+
+// Sets ``gathered[vertices[i]] = values[i]`` for the owned vertices.
+template <typename Word>
+__global__ void PARALLEL(256) scatter_values(
+    Array<const u32> vertices, Array<const Word> values, u64 owned, Array<Word> gathered
+) {
+    for (u64 i = thread_of_grid(); i < owned; i += threads_of_grid()) gathered[vertices[i]] = values[i];
 }

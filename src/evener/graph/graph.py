@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError
 from evener.graph import csr
 from evener.graph.checks import check_bool, type_name
+from evener.graph.gpu_arrays import host_array, on_one_gpu
+from evener.graph.gpu_edges import edges_on_gpu, edges_on_host
 from evener.graph.views import GraphViews
 
 if TYPE_CHECKING:
@@ -126,6 +128,14 @@ class Graph(GraphViews):
         """
         how = {"self_loops": self_loops, "duplicates": duplicates}
         directed = check_bool(directed, "directed")
+        if on_gpu := on_one_gpu({"src": src, "dst": dst, "weights": weights}):
+            if set(how.values()) == {"keep"}:
+                edges = edges_on_gpu(on_gpu, both=not directed, n=n)
+                if edges is not None:
+                    return cls.from_gpu_edges(edges, directed=directed)
+            src, dst, weights = [*edges_on_host(on_gpu), None][:3]
+        src, dst = host_array("src", src), host_array("dst", dst)
+        weights = host_array("weights", weights)
         rows = csr.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)
         return cls(*rows[:2], weights=rows.weights, ids=rows.ids, directed=directed, validate=False)
 

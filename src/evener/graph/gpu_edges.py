@@ -32,7 +32,7 @@ _INFINITE = {4: 0x7F800000, 8: 0x7FF0000000000000}
 _ALL = (1 << 64) - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GpuEdges:
     """The edges of a graph in the memory of a GPU, in any order.
 
@@ -149,21 +149,22 @@ def edges_on_gpu(given: Sequence[GpuArray], *, both: bool, n: int | None) -> Gpu
         if span > count:
             raise_too_large(element.download(ends[0]), element.download(ends[1]), count)
         numbers = [element.run(end.astype, np.uint32) for end in ends]
-        return GpuEdges(element, count, *numbers, weights, None, both)
+        return GpuEdges(element, count, numbers[0], numbers[1], weights, None, both)
     if span > min(MAX_VERTICES, max(_SPAN_PER_END * 2 * len(tails), _SMALL_SPAN)):
         return None
     count, ids, numbers = _without_gaps(ends, span, element)
-    return GpuEdges(element, count, *numbers, weights, ids, both)
+    return GpuEdges(element, count, numbers[0], numbers[1], weights, ids, both)
 
 
-def edges_on_host(given: Sequence[GpuArray]) -> list[NDArray[Any]]:
-    """Return arrays of a GPU in host memory."""
+def edges_on_host(given: Sequence[GpuArray]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Return tails, heads and, if given, weights of a GPU in host memory."""
     element = element_of(given[0])
-    return [element.download(element.run(adopted(array, element).copy)) for array in given]
+    arrays = [element.download(element.run(adopted(array, element).copy)) for array in given]
+    return arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None
 
 
 def _ids(name: str, given: Any, element: CudaElement) -> tuple[Any, int]:
-    """Return ids as unsigned integers of 32 or 64 bits, without a copy if possible; and the largest plus 1."""
+    """Return ids as unsigned integers of 32 or 64 bits, without a copy if possible, and their span."""
     dtype = given.dtype
     if not len(given):
         return element.allocate(0, np.uint32), 0
@@ -184,7 +185,7 @@ def _ids(name: str, given: Any, element: CudaElement) -> tuple[Any, int]:
 
 def _largest(values: Any, mask: int, element: CudaElement) -> int:
     """Return the largest of some unsigned integers, of which only the bits of `mask` count."""
-    pending = element.run(element.kernel("edge_list.largest"), values, mask)
+    pending = element.run(element.kernel("edge_list.largest"), values, np.uint64(mask))
     return _ALL - int(element.result(pending))  # the kernel returns the complement
 
 

@@ -133,7 +133,7 @@ class Graph(GraphViews):
                 edges = edges_on_gpu(on_gpu, both=not directed, n=n)
                 if edges is not None:
                     return cls.from_gpu_edges(edges, directed=directed)
-            src, dst, weights = [*edges_on_host(on_gpu), None][:3]
+            src, dst, weights = edges_on_host(on_gpu)
         src, dst = host_array("src", src), host_array("dst", dst)
         weights = host_array("weights", weights)
         rows = csr.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)

@@ -120,6 +120,39 @@ class Result(RunRecord):
         return whole
 
     @collective()
+    def device(self, name: str) -> Any:
+        """Return an array of the result on the GPU of the run, in the order of ``graph.ids``.
+
+        If one GPU ran alone, its values are put in order there, and none of them passes through the host.
+        After a run on several elements, the host gathers the values and copies them to the first GPU. The
+        host also computes some columns, such as the distances of a search.
+
+        With several ranks, this is a collective operation; all ranks must call it. Each rank gets the values
+        of its ``block`` on its first GPU.
+
+        Parameters
+        ----------
+        name : str
+            The name of an array.
+
+        Returns
+        -------
+        cupy.ndarray, shape (n,)
+            A new array, with ``__cuda_array_interface__`` and ``__dlpack__``: ``torch.from_dlpack(array)``
+            shares its memory. Vertices are ids (int64), with -1 for no vertex.
+
+        Raises
+        ------
+        KeyError
+            If the result has no array of this name.
+        ArgumentError
+            If the run used no GPU, or the array has ids that are not integers.
+        """
+        from evener.results.gpu_column import column_on_gpu
+
+        return column_on_gpu(self, name)
+
+    @collective()
     def top(self, k: int = 10) -> list[tuple[Any, int | float]]:
         """Return the vertices with the largest values of the result's first array.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evener.kernels.cpu.jit import serial
-from evener.kernels.cpu.partition import NEEDED, NOT_NEEDED, OWN
+from evener.kernels.cpu.partition import NEEDED, NOT_NEEDED, OWN, scatter_ids, scatter_values
 
 __all__ = [
     "add_degrees",
@@ -18,6 +18,7 @@ __all__ = [
     "put_targets",
     "put_weighted",
     "row_bounds",
+    "scatter_ids",
     "scatter_rows",
     "scatter_values",
     "take_degrees",
@@ -124,9 +125,3 @@ def put_weighted(keys, order, given, begin, targets, weights):
     for i in range(len(order)):
         targets[begin + i] = keys[order[i]] & np.uint64(_LOW_HALF)
         weights[begin + i] = given[order[i]]
-
-
-@serial
-def scatter_values(vertices, values, owned, gathered):
-    for i in range(owned):
-        gathered[vertices[i]] = values[i]

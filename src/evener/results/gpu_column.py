@@ -1,0 +1,34 @@
+"""Columns of a result as arrays on a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evener.errors import ArgumentError
+from evener.partition.gathered import Gathered
+
+if TYPE_CHECKING:
+    from evener.results.record import RunRecord
+
+__all__ = ["column_on_gpu"]
+
+
+def column_on_gpu(result: RunRecord, name: str) -> Any:
+    """Return a column of a result as an array on the first GPU of its run; see `Result.device`."""
+    placed = result.partitioned
+    elements = [] if placed is None else placed.elements
+    gpu = next((element for element in elements if element.kind == "cuda"), None)
+    if gpu is None:
+        where = ", ".join(element.name for element in elements) or "no element, because it is a copy"
+        msg = (
+            f"device: expected the result of a run on a GPU, found a run on {where}; "
+            f'run with on="cuda:0", or use result[{name!r}]'
+        )
+        raise ArgumentError(msg)
+    source = result.source(name)
+    if not result.graph.has_integer_ids and result.columns[name].names_vertices:
+        msg = f"device: {name} has ids that are not integers, which no GPU holds; use result[{name!r}]"
+        raise ArgumentError(msg)
+    if isinstance(source, Gathered) and source.is_on_gpu:
+        return source.on_gpu()
+    return gpu.upload(result[name])

@@ -56,6 +56,7 @@ TINY = {
 # Benchmarks that need a GPU.
 TINY_ON_GPU = {
     "placing": ["--graphs", "rmat:8", "--rounds", "1"],
+    "gpu_arrays": ["--scales", "8", "--rounds", "1", "--host-rounds", "1"],
     "gpu_rivals": ["--scales", "8", "--sources", "4", "--rounds", "1"],
     "primitives_gpu": ["--graphs", "rmat:8", "--rounds", "1"],
     "hybrid": [

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import evener as ev
-from evener.graph import csr, gpu_edges
+from evener.elements import CpuElement
+from evener.graph import csr
 from evener.partition import gpu_build, gpu_edges_build
 from support.fake_gpu import ArrayOnGpu, FakeGpu, show_gpus
 from support.gpu_build_cases import EDGES, WEIGHTS, check_same
@@ -37,12 +38,9 @@ def gpus(monkeypatch):
     monkeypatch.setattr(gpu_edges_build, "EDGES_PER_BLOCK", 64)
 
 
-@pytest.fixture
-def no_host_rows(monkeypatch):
-    """Fail if the host builds rows, or reads edges of a GPU."""
-    refuse = lambda *_, **__: pytest.fail("the host builds rows")  # noqa: E731
-    monkeypatch.setattr(csr, "_build", refuse)
-    monkeypatch.setattr(gpu_edges.GpuEdges, "host_rows", refuse)
+def forbid_host_rows(monkeypatch):
+    """Fail if the host builds rows."""
+    monkeypatch.setattr(csr, "_build", lambda *_, **__: pytest.fail("the host builds rows"))
 
 
 def arrays_of(name, weights=None, dtype=np.int64):
@@ -80,7 +78,12 @@ def test_a_gpu_builds_the_partition_of_the_host(
     monkeypatch, name, directed, directions, weights, dtype, given, most
 ):
     there, here = both_graphs(name, weights, dtype, directed=directed, given=given)
-    assert (there.n, there.m, there.directed, there.weight_dtype) == (here.n, here.m, directed, here.weight_dtype)
+    assert (there.n, there.m, there.directed, there.weight_dtype) == (
+        here.n,
+        here.m,
+        directed,
+        here.weight_dtype,
+    )
     assert there.weight_range == here.weight_range
     longest = int(max(here.out_degree().max(), here.in_degree().max()))
     monkeypatch.setattr(gpu_edges_build, "_MOST_SORTED", longest + most)
@@ -92,3 +95,116 @@ def test_a_gpu_builds_the_partition_of_the_host(
     for turned in (lambda graph: graph, lambda graph: graph.reverse):
         for array in ("offsets", "targets", "weights"):
             np.testing.assert_array_equal(getattr(turned(there), array), getattr(turned(here), array))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("name", ["pagerank", "wcc", "bfs", "sssp", "louvain"])
+def test_a_run_stays_on_the_gpu(monkeypatch, name, directed):
+    ends, _, _ = arrays_of("uniform")
+    forbid_host_rows(monkeypatch)
+    there = ev.Graph.from_edges(*(ArrayOnGpu(3 * end) for end in ends), directed=directed)
+    more = {"source": int(3 * ends[0][0])} if name in ("bfs", "sssp") else {}
+    found = getattr(ev, name)(there, **more)
+    (element,) = found.partitioned.elements
+    assert element.name == "cuda:0"
+    for column in found:
+        on_gpu = found.device(column)
+        assert on_gpu.memory == element.memory
+        on_host = found[column]
+        assert on_gpu.dtype == on_host.dtype
+        np.testing.assert_array_equal(element.download(on_gpu), on_host)
+        np.testing.assert_array_equal(element.download(found.device(column)), on_host)  # copied back
+
+
+def test_ids_of_results_are_those_of_the_arrays():
+    there, here = both_graphs("uniform")
+    np.testing.assert_allclose(ev.pagerank(there)["rank"], ev.pagerank(here, on="cpu:1")["rank"], rtol=1e-6)
+    tails, heads = ArrayOnGpu([7, 7, 9]), ArrayOnGpu([9, 12, 12])
+    graph = ev.Graph.from_edges(tails, heads, directed=False)
+    assert (graph.n, graph.m, graph.has_custom_ids, graph.has_integer_ids) == (3, 6, True, True)
+    assert repr(graph) == "<Graph: undirected, 3 vertices, 6 stored edges>"
+    component = ev.wcc(graph).device("component")
+    assert component.view(np.ndarray).tolist() == [7, 7, 7]
+    assert graph.ids.tolist() == [7, 9, 12]
+    assert graph.neighbors(7).tolist() == [9, 12]
+    assert graph.degree(9) == 2
+    assert graph.subgraph([7, 9]).ids.tolist() == [7, 9]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda graph: pickle.loads(pickle.dumps(graph))]
+)
+def test_a_copy_is_on_the_host(copied):
+    there, here = both_graphs("parallel", "float32", given=False)
+    twin = copied(there)
+    assert twin.gpu_edges is None
+    for array in ("ids", "offsets", "targets", "weights"):
+        np.testing.assert_array_equal(getattr(twin, array), getattr(here, array))
+    assert (twin.m, twin.directed) == (here.m, here.directed)
+
+
+def test_the_edges_are_copies():
+    tails, heads = np.array([0, 1], np.uint32), np.array([1, 2], np.uint32)
+    for n in (3, None):
+        graph = ev.Graph.from_edges(ArrayOnGpu(tails), ArrayOnGpu(heads), n=n)
+        tails[:], before = 2, tails.copy()
+        assert ev.partition(graph).partitions[0].out.count == 2
+        assert graph.offsets.tolist() == [0, 1, 2, 2]
+        tails[:] = before
+
+
+def test_without_room_the_host_builds_the_rows(monkeypatch):
+    there, here = both_graphs("rmat", "float64")
+    monkeypatch.setattr(gpu_edges_build, "_MOST_SORTED", 1)
+    one = ev.partition(there)
+    assert "offsets" in vars(there)
+    check_same(one, ev.partition(here, [Sorting("cuda:0", 0)]))
+
+
+@pytest.mark.parametrize("on", [["cpu:1"], ["cpu:1", "cuda:0"], ["cuda:0", "cuda:1"]])
+def test_other_elements_get_the_edges_from_the_host(on):
+    there, here = both_graphs("uniform")
+    elements = [Sorting(name, int(name[-1])) if "cuda" in name else CpuElement(name, 1) for name in on]
+    how = {"on": elements, "policy": "random"}
+    found, expected = ev.wcc(there, **how), ev.wcc(here, **how)
+    np.testing.assert_array_equal(found["component"], expected["component"])
+    if "cuda:0" not in on:
+        with pytest.raises(ev.ArgumentError, match=r"device: expected .* a run on cpu:1; run with on="):
+            found.device("component")
+        return
+    of_gpu = found.device("component")
+    assert of_gpu.memory == ("cuda", 0)
+    np.testing.assert_array_equal(of_gpu.view(np.ndarray), expected["component"])
+
+
+def test_a_column_without_numbers_stays_on_the_host():
+    found = ev.wcc(ev.Graph.from_edges(["a", "b"], ["b", "c"]), on="cuda:0")
+    with pytest.raises(ev.ArgumentError, match="component has ids that are not integers"):
+        found.device("component")
+    with pytest.raises(KeyError, match="expected one of the arrays 'component'"):
+        found.device("rank")
+    with pytest.raises(ev.ArgumentError, match="because it is a copy"):
+        pickle.loads(pickle.dumps(found)).device("component")
+
+
+@pytest.mark.parametrize("options", [{"duplicates": "drop"}, {"self_loops": "drop"}])
+def test_some_options_use_the_host(options):
+    ends, weights, _ = arrays_of("parallel", "int8")
+    given = [ArrayOnGpu(array) for array in (*ends, weights)]
+    found, expected = ev.Graph.from_edges(*given, **options), ev.Graph.from_edges(*ends, weights, **options)
+    assert found.gpu_edges is None
+    for array in ("ids", "offsets", "targets", "weights"):
+        np.testing.assert_array_equal(getattr(found, array), getattr(expected, array))
+
+
+def test_ids_with_wide_gaps_are_numbered_on_the_host():
+    found = ev.Graph.from_edges(ArrayOnGpu([1 << 40]), ArrayOnGpu([3]))
+    assert found.gpu_edges is None
+    assert found.ids.tolist() == [3, 1 << 40]
+
+
+@pytest.mark.parametrize("n", [None, 0, 4])
+def test_a_graph_without_edges(n):
+    graph = ev.Graph.from_edges(ArrayOnGpu(np.empty(0, int)), ArrayOnGpu(np.empty(0, int)), n=n)
+    assert (graph.n, graph.m) == (n or 0, 0)
+    assert len(ev.pagerank(graph).device("rank")) == graph.n

@@ -137,5 +137,8 @@ def _protocol(name: str, given: Any, protocol: str) -> Any:
     try:
         return getattr(given, protocol, None)
     except Exception as error:  # any library's error
-        msg = f"{name}: expected an array of numbers, found {type_name(given)} ({first_clause(error)})"
+        msg = (
+            f"{name}: expected an array of numbers, found {type_name(given)} ({first_clause(error)}); "
+            "convert it, or copy it to the host"
+        )
         raise ArgumentError(msg) from error

@@ -101,6 +101,46 @@ class GpuEdges:
         self.element.run(self.element.kernel("scan.offsets_of"), lengths, offsets)
         return offsets
 
+    def keys_of_rows(self, local: Any, first: int, last: int, keys: Any) -> tuple[Any, Any]:
+        """Return keys that sort the edges of the rows ``first:last`` by row and target, and the weights.
+
+        Rows and targets are numbers in `local`. A key has the row from `first` on in its high half, and the
+        target in its low half. `keys` has space for a key per edge. Without weights, the keys are in any
+        order. Else keys and weights ascend by weight, and weights are unsigned integers with their bits.
+        """
+        length = self.element.allocate(1, np.uint64, 0)
+        rows = int(self.both), local, first, last, length, keys
+        if self.weights is None:
+            self._run("append_keys", self.tails, self.heads, *rows)
+            return keys, None
+        bits, count = np.dtype(f"u{self.weights.itemsize}"), len(keys)
+        given, by_weight = (self.element.allocate(count, bits) for _ in range(2))
+        self._run("append_weighted", self.tails, self.heads, self.weights.view(bits), *rows, given)
+        # The order of the appended edges differs from run to run.
+        signs = csr.weight_signs(self.weights.dtype).astype(np.uint64)
+        self._run("weight_keys", given, *signs, by_weight)
+        order = self.element.argsort(by_weight)
+        ordered, weights = self.element.allocate(count, np.uint64), by_weight
+        self._run("take", keys, order, ordered)
+        self._run("take", given, order, weights)
+        return ordered, weights
+
+    def sorted_rows(self) -> tuple[Any, Any, Any]:
+        """Return the bounds of all rows, sorted keys as in `keys_of_rows`, and the weights or None."""
+        element = self.element
+        local = element.upload(np.arange(self.n, dtype=np.uint32))
+        keys = element.allocate(self.m, np.uint64)
+        keys, weights = self.keys_of_rows(local, 0, self.n, keys)
+        if weights is None:
+            element.sort(keys)
+        else:
+            order, unsorted, bits = element.argsort(keys), (keys, weights), weights.dtype
+            keys, weights = element.allocate(self.m, np.uint64), element.allocate(self.m, bits)
+            for values, taken in zip(unsorted, (keys, weights), strict=True):
+                self._run("take", values, order, taken)
+            weights = weights.view(self.weight_dtype)
+        return self.offsets_of(self.row_lengths()), keys, weights
+
     def host_row_lengths(self) -> NDArray[np.uint64]:
         """Return the number of edges in each row, in host memory."""
         return self.element.download(self.row_lengths()).astype(np.uint64)

@@ -102,7 +102,8 @@ class Graph(GraphViews):
         Parameters
         ----------
         src, dst : array_like, shape (edges,)
-            Tail and head of each edge: non-negative integers, with or without gaps, or strings.
+            Tail and head of each edge: non-negative integers, with or without gaps, or strings. Arrays of
+            other libraries have ``__dlpack__`` or ``__cuda_array_interface__``.
         weights : array_like, shape (edges,), optional
             The weight of each edge, without NaN.
         directed : bool, default True
@@ -119,12 +120,22 @@ class Graph(GraphViews):
         -------
         Graph
 
+        Notes
+        -----
+        If a GPU holds the arrays, the graph keeps a copy of the edges there. Runs on this GPU are the
+        default, and no edge passes through the host. The first use of the rows on the host, such as
+        `offsets`, copies the edges to the host and builds the rows. The edges pass through the host at once
+        if `self_loops` or `duplicates` is "drop", or ids have gaps of more than eight per edge end.
+
         Raises
         ------
         ArgumentError
-            For an id that is negative or too large, arrays of unequal length, or a NaN weight.
+            For an id that is negative or too large, arrays of unequal length, or a NaN weight. For arrays on
+            a GPU and in host memory together, or on a GPU with ids that are not integers or are missing.
         OutOfMemoryError
             If the build needs more memory than is available, before it allocates.
+        DeviceError
+            If the arrays are on a GPU and no GPU is usable, for example because CuPy is not installed.
         """
         how = {"self_loops": self_loops, "duplicates": duplicates}
         directed = check_bool(directed, "directed")
@@ -226,8 +237,9 @@ class Graph(GraphViews):
 
         Parameters
         ----------
-        table : pyarrow.Table, or any object with ``__arrow_c_stream__``
-            A table with one row per edge.
+        table : pyarrow.Table, or any object with ``__arrow_c_stream__`` or ``__arrow_c_device_array__``
+            A table with one row per edge, in host memory. Also a data frame on a GPU, such as cuDF's, whose
+            columns have ``__cuda_array_interface__``; see `from_edges`.
         source, target : str, optional
             The columns of tails and heads: integers or strings without nulls. The default is a pair with
             usual names, such as src and dst or from and to, or the only two columns.
@@ -257,7 +269,7 @@ class Graph(GraphViews):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas.DataFrame or cudf.DataFrame
         **columns
             The keyword arguments of `from_arrow`: `source`, `target`, `weight`, `directed` and `n`.
 

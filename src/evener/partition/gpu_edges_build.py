@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evener.graph.csr import weight_signs
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.gpu_build import RowsBuild, on_gpu
 from evener.partition.partition import EDGES_PER_BLOCK
@@ -87,33 +86,12 @@ class EdgesBuild(RowsBuild):
 
     def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
         """Write the rows ``first:last``, which begin at edge `begin`; `keys` has space for a key per edge."""
-        element, edges = self.element, self.edges_of(direction)
-        targets, weights = self.edges[direction]
-        length = element.allocate(1, np.uint64, 0)
-        rows = int(edges.both), position, first, last, length, keys
-        if weights is None:
-            self._edge_list("append_keys", edges.tails, edges.heads, *rows)
+        element, (targets, weights) = self.element, self.edges[direction]
+        keys, given = self.edges_of(direction).keys_of_rows(position, first, last, keys)
+        if given is None:
             element.sort(keys)
             self.run("put_targets", keys, begin, on_gpu(targets))
             return
-        bits = np.dtype(f"u{weights.itemsize}")
-        given = element.allocate(len(keys), bits)
-        self._edge_list("append_weighted", edges.tails, edges.heads, edges.weights.view(bits), *rows, given)
-        # The order of the appended edges differs from run to run. The second sort is stable.
-        keys, given = self._by_weight(keys, given, weights.dtype)
-        values = on_gpu(weights).view(bits)
-        self.run("put_weighted", keys, element.argsort(keys), given, begin, on_gpu(targets), values)
-
-    def _by_weight(self, keys: Any, given: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        """Return keys and the bits of weights in the order of the weights."""
-        element, length = self.element, len(keys)
-        by_weight = element.allocate(length, given.dtype)
-        self._edge_list("weight_keys", given, *weight_signs(dtype).astype(np.uint64), by_weight)
-        order = element.argsort(by_weight)
-        sorted_keys, weights = element.allocate(length, np.uint64), element.allocate(length, given.dtype)
-        self._edge_list("take", keys, order, sorted_keys)
-        self._edge_list("take", given, order, weights)
-        return sorted_keys, weights
-
-    def _edge_list(self, name: str, *args: Any) -> None:
-        self.element.run(self.element.kernel(f"edge_list.{name}"), *args)
+        # The keys ascend by weight, and the sort is stable.
+        order, values = element.argsort(keys), on_gpu(weights).view(given.dtype)
+        self.run("put_weighted", keys, order, given, begin, on_gpu(targets), values)

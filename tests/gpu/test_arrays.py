@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ def to_gpu(values, library):
         return OnlyDlpack(cupy.asarray(values))
     if library == "torch":
         return pytest.importorskip("torch", reason="PyTorch is not installed").from_numpy(values).cuda()
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     try:
         return jax.device_put(values, jax.devices("cuda")[0])

@@ -1,7 +1,7 @@
 """Question: how long do PageRanks take from edges in CuPy arrays to ranks in a CuPy array.
 
 The edges are those of an undirected R-MAT graph in two int32 arrays on one GPU, in random order. The clock
-starts with the arrays. It stops when the ranks are in an array on the GPU, in the order of the vertices' ids.
+starts with the arrays. It stops when the ids of the vertices and their ranks are in arrays on the GPU.
 Every round builds and places the graph again.
 
 The rival is the way through the host: the edges are copied to the host, Evener builds the graph there, and
@@ -75,13 +75,13 @@ def edges_of(scale, factor, a=0.57, b=0.19, c=0.19):
 def _on_gpu(src, dst):
     graph = ev.Graph.from_edges(src, dst, directed=False)
     result = ev.pagerank(graph, damping=DAMPING, tol=TOLERANCE)
-    return result.device("rank"), graph.ids
+    return result.device("rank"), result.device("vertex")
 
 
 def _through_the_host(src, dst):
     graph = ev.Graph.from_edges(cupy.asnumpy(src), cupy.asnumpy(dst), directed=False)
     result = ev.pagerank(graph, damping=DAMPING, tol=TOLERANCE, on="cuda:0")
-    return cupy.asarray(result["rank"]), graph.ids
+    return cupy.asarray(result["rank"]), cupy.asarray(graph.ids)
 
 
 def _checked(run, src, dst, options):
@@ -92,7 +92,7 @@ def _checked(run, src, dst, options):
     cupy.cuda.Device().synchronize()
     taken = time.perf_counter() - start
     if not options.no_verify:
-        verify(src, dst, ranks, cupy.asarray(ids))
+        verify(src, dst, ranks, ids)
     return taken
 
 

@@ -132,6 +132,7 @@ def test_results_on_the_gpu(name, directed):
     more = {"source": int(here.ids[0])} if name in ("bfs", "sssp") else {}
     found, expected = (getattr(ev, name)(graph, on="cuda:0", **more) for graph in (there, here))
     assert "offsets" not in vars(there)
+    np.testing.assert_array_equal(cupy.asnumpy(found.device("vertex")), here.ids)
     for column in found:
         on_gpu = found.device(column)
         assert isinstance(on_gpu, cupy.ndarray)

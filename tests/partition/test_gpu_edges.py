@@ -123,8 +123,11 @@ def test_ids_of_results_are_those_of_the_arrays():
     graph = ev.Graph.from_edges(tails, heads, directed=False)
     assert (graph.n, graph.m, graph.has_custom_ids, graph.has_integer_ids) == (3, 6, True, True)
     assert repr(graph) == "<Graph: undirected, 3 vertices, 6 stored edges>"
-    component = ev.wcc(graph).device("component")
-    assert component.view(np.ndarray).tolist() == [7, 7, 7]
+    result = ev.wcc(graph)
+    assert result.device("component").view(np.ndarray).tolist() == [7, 7, 7]
+    assert result.device("vertex").view(np.ndarray).tolist() == [7, 9, 12]
+    numbered = ev.wcc(ev.Graph.from_edges(tails, heads, n=13))
+    assert numbered.device("vertex").view(np.ndarray).tolist() == list(range(13))
     assert graph.ids.tolist() == [7, 9, 12]
     assert graph.neighbors(7).tolist() == [9, 12]
     assert graph.degree(9) == 2
@@ -181,6 +184,8 @@ def test_a_column_without_numbers_stays_on_the_host():
     found = ev.wcc(ev.Graph.from_edges(["a", "b"], ["b", "c"]), on="cuda:0")
     with pytest.raises(ev.ArgumentError, match="component has ids that are not integers"):
         found.device("component")
+    with pytest.raises(ev.ArgumentError, match="the graph has ids that are not integers"):
+        found.device("vertex")
     with pytest.raises(KeyError, match="expected one of the arrays 'component'"):
         found.device("rank")
     with pytest.raises(ev.ArgumentError, match="because it is a copy"):

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from evener.errors import ArgumentError
 from evener.partition.gathered import Gathered
+from evener.partition.gpu_edges_build import has_edges_on
 
 if TYPE_CHECKING:
+    from evener.elements import Element
     from evener.results.record import RunRecord
 
 __all__ = ["column_on_gpu"]
@@ -25,6 +27,8 @@ def column_on_gpu(result: RunRecord, name: str) -> Any:
             f'run with on="cuda:0", or use result[{name!r}]'
         )
         raise ArgumentError(msg)
+    if name == "vertex" and name not in result:
+        return _ids(result, gpu)
     source = result.source(name)
     if not result.graph.has_integer_ids and result.columns[name].names_vertices:
         msg = f"device: {name} has ids that are not integers, which no GPU holds; use result[{name!r}]"
@@ -32,3 +36,14 @@ def column_on_gpu(result: RunRecord, name: str) -> Any:
     if isinstance(source, Gathered) and source.is_on_gpu:
         return source.on_gpu()
     return gpu.upload(result[name])
+
+
+def _ids(result: RunRecord, gpu: Element) -> Any:
+    """Return the ids of the vertices of this rank on a GPU."""
+    graph = result.graph
+    if not graph.has_integer_ids:
+        msg = "device: the graph has ids that are not integers, which no GPU holds; use result.ids"
+        raise ArgumentError(msg)
+    if has_edges_on(graph, gpu.memory) and graph.gpu_edges is not None and graph.gpu_edges.ids is not None:
+        return gpu.run(graph.gpu_edges.ids.copy)
+    return gpu.upload(result.ids)

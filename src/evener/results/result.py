@@ -133,7 +133,7 @@ class Result(RunRecord):
         Parameters
         ----------
         name : str
-            The name of an array.
+            The name of an array, or "vertex" for the ids.
 
         Returns
         -------

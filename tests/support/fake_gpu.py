@@ -32,6 +32,8 @@ class FakeGpu(ApartElement):
         return self._room - taken
 
     def adopt(self, given):
+        if not hasattr(given, "__cuda_array_interface__"):
+            return self._held(np.from_dlpack(given.values))
         interface = {k: v for k, v in given.__cuda_array_interface__.items() if k != "stream"}
         return self._held(np.asarray(SimpleNamespace(__array_interface__=interface)))
 
@@ -69,15 +71,31 @@ class SizedGpu:
 class ArrayOnGpu:
     """An array of another library on a fake GPU; host memory holds the values."""
 
-    def __init__(self, values, gpu=0, **changes):
-        self.values, self.gpu = np.asarray(values), gpu
-        self._changes = changes
+    def __init__(self, values, **changes):
+        self.values, self._changes = np.asarray(values), changes
+
+    @property
+    def dtype(self):
+        return self.values.dtype
 
     @property
     def __cuda_array_interface__(self):
         interface = {**self.values.__array_interface__, "version": 3, **self._changes}
         del interface["descr"]
         return interface
+
+
+class TensorOnGpu:
+    """An array of another library that only ``__dlpack__`` shows; `kind` is its type of device."""
+
+    def __init__(self, values, gpu=0, kind=2):
+        self.values, self._device = np.asarray(values), (kind, gpu)
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._device
 
 
 def show_gpus(monkeypatch, kind=FakeGpu):

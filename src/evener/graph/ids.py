@@ -162,7 +162,7 @@ def _as_array(name: str, given: ArrayLike) -> NDArray[Any]:
     strings = isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str)
     try:
         return np.asarray(given, dtype=object if strings else None)
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # of the library of the array
         msg = f"{name}: expected a sequence of numbers or of strings: {first_clause(error)}"
         raise ArgumentError(msg) from error
 

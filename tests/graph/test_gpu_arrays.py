@@ -153,7 +153,7 @@ ERRORS = {
     ),
     "no values": (
         (Refusing(), HEADS),
-        r"src: expected an array of numbers, found .*Refusing \(strings .*\); convert it, or copy it to the ho",
+        r"src: expected an array of numbers, found .*Refusing \(strings .*\); convert it, or copy it to",
     ),
     "unsupported types": (
         (ArrayOnGpu(TAILS, typestr="<Q8"), ArrayOnGpu(HEADS)),

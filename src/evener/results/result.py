@@ -121,30 +121,18 @@ class Result(RunRecord):
 
     @collective()
     def device(self, name: str) -> Any:
-        """Return an array of the result on the GPU of the run, in the order of ``graph.ids``.
+        """Return an array of the result, or the ids as "vertex", on the GPU of the run, in the order of `ids`.
 
-        If one GPU ran alone, its values are put in order there, and none of them passes through the host.
-        After a run on several elements, the host gathers the values and copies them to the first GPU. The
-        host also computes some columns, such as the distances of a search.
-
-        With several ranks, this is a collective operation; all ranks must call it. Each rank gets the values
-        of its ``block`` on its first GPU.
-
-        Parameters
-        ----------
-        name : str
-            The name of an array, or "vertex" for the ids.
+        If one GPU ran alone, its values stay there. Otherwise, the host gathers them and copies them to the
+        first GPU. With several ranks, this is a collective operation, and each rank gets its ``block``.
 
         Returns
         -------
         cupy.ndarray, shape (n,)
-            A new array, with ``__cuda_array_interface__`` and ``__dlpack__``: ``torch.from_dlpack(array)``
-            shares its memory. Vertices are ids (int64), with -1 for no vertex.
+            A new array with ``__cuda_array_interface__`` and ``__dlpack__``. Vertices are ids, -1 for none.
 
         Raises
         ------
-        KeyError
-            If the result has no array of this name.
         ArgumentError
             If the run used no GPU, or the array has ids that are not integers.
         """

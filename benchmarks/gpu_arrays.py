@@ -15,6 +15,7 @@ The GPU verifies all answers: one more iteration in float64 must not change the 
 from __future__ import annotations
 
 import argparse
+import gc
 import time
 
 import cupy
@@ -86,6 +87,7 @@ def _through_the_host(src, dst):
 
 def _checked(run, src, dst, options):
     """Return the seconds of a run, after verifying its ranks."""
+    gc.collect()
     cupy.cuda.Device().synchronize()
     start = time.perf_counter()
     ranks, ids = run(src, dst)

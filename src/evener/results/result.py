@@ -121,7 +121,7 @@ class Result(RunRecord):
 
     @collective()
     def device(self, name: str) -> Any:
-        """Return an array of the result, or the ids as "vertex", on the GPU of the run, in the order of `ids`.
+        """Return an array of the result, or the ids as "vertex", on the GPU of the run, in the order of ids.
 
         If one GPU ran alone, its values stay there. Otherwise, the host gathers them and copies them to the
         first GPU. With several ranks, this is a collective operation, and each rank gets its ``block``.

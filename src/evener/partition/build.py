@@ -43,13 +43,17 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.gpu_build import Built
+    from evener.partition.element_numbering import ElementNumbering
+    from evener.partition.gpu_build import Whole
     from evener.partition.policy import Vertices
     from evener.partition.route import Route
     from evener.system.world import World
 
     _Placed = tuple[
-        list[Partition], list[Route], Numbering | DistributedNumbering, list[NDArray[np.float64]] | None
+        list[Partition],
+        list[Route],
+        Numbering | ElementNumbering | DistributedNumbering,
+        list[NDArray[np.float64]] | None,
     ]
 
 __all__ = ["partition", "place_graph"]
@@ -254,9 +258,8 @@ def _build(
         if len(elements) > 1:
             order = descending_degree(graph, gpu, gpu.room())
         elif whole := _build_whole(graph, directions, gpu):
-            built, numbering = whole
-            check_row_lengths(built.longest, gpu)
-            return [built.partition], [], numbering, None
+            check_row_lengths(whole.longest, gpu)
+            return [whole.partition], [], whole.numbering, None
     by_degree, degree, out_degree = order or descending_degree_on_host(graph)
     stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
     owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
@@ -278,8 +281,8 @@ def _build(
     return *transferred, numbering, None
 
 
-def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> tuple[Built, Numbering] | None:
-    """Return the only partition of a graph, built by a GPU, and its numbering; None as `build_whole`."""
+def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> Whole | None:
+    """Return the only partition of a graph, built by a GPU from edges if it has them; see `build_whole`."""
     whole = None
     if has_edges_on(graph, gpu.memory):
         whole = build_whole(graph, directions, gpu, gpu.room(), EdgesBuild)

@@ -16,11 +16,11 @@ import numba
 import numpy as np
 
 from evener.kernels.cpu.fill import copy
+from evener.partition.element_numbering import ElementNumbering
 from evener.partition.footprint import bytes_excluding_edges, run_bytes
 from evener.partition.partition import (
     EDGES_PER_BLOCK,
     Edges,
-    Numbering,
     Partition,
     number_mirrors,
     up_to_last,
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
+    from evener.partition.partition import Numbering
 
-__all__ = ["Built", "RowsBuild", "build_parts", "build_whole", "descending_degree", "on_gpu"]
+__all__ = ["Built", "RowsBuild", "Whole", "build_parts", "build_whole", "descending_degree", "on_gpu"]
 
 # Degrees are uint32 on the GPU.
 _MAX_EDGES = (1 << 32) - 1
@@ -44,7 +45,7 @@ _PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
 # Bytes per vertex of the graph: offsets of a direction, and local number, position and state for mirrors.
-_OFFSET_BYTES, _PLACED_BYTES = 8, 4 + 4 + 1
+_OFFSET_BYTES, _NUMBER_BYTES, _PLACED_BYTES = 8, 4, 4 + 4 + 1
 # Bytes per vertex that is numbered: two degrees, a key and its copy.
 _NUMBERED_BYTES = 4 + 4 + 8 + 8
 # Bytes per edge that is sorted: a key and its copy; with weights, another key and two copies of its place.
@@ -63,33 +64,39 @@ class Built(NamedTuple):
     longest: int
 
 
+class Whole(NamedTuple):
+    """The only partition of a graph in the memory of a GPU; `longest` is as in `Built`."""
+
+    partition: Partition
+    numbering: ElementNumbering
+    longest: int
+
+
 def build_whole(
     graph: Graph,
     directions: str,
     element: CudaElement,
     room: int,
     kind: type[RowsBuild] | None = None,
-) -> tuple[Built, Numbering] | None:
+) -> Whole | None:
     """Return the only partition of a graph, and its numbering.
 
     Returns None if `room` bytes of the GPU's memory are too few, or the kernels cannot count the edges.
     """
-    build = (kind or RowsBuild)(graph, directions, element, room)
+    # The local numbers stay on the GPU.
+    build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
     if not build.numbers_fit(graph.n):
         return None
     build.upload_offsets()
     out_degree, degree = build.degrees()
     vertices, local = build.number(degree)
     del degree
-    on_host = element.download(vertices)
-    bounds = np.array([0, graph.n], np.uint64)
-    numbering = Numbering(np.zeros(graph.n, np.uint8), element.download(local), on_host, bounds)
     build.find_rows(vertices, local)
     if not build.edges_fit(0, 0):
         return None
     build.copy_rows()
     partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), local, out_degree)
-    return Built(partition, on_host, build.longest_in), numbering
+    return Whole(partition, ElementNumbering(element, vertices, local), build.longest_in)
 
 
 def descending_degree(

@@ -141,6 +141,15 @@ def test_results_on_the_gpu(name, directed):
             np.testing.assert_allclose(found[column], expected[column], rtol=1e-5)
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weights", ["uint8", "int64", "float32", "float64"])
+def test_weighted_ranks(weights, directed):
+    there, here = pair_of_graphs(weights=weights, directed=directed)
+    found = ev.pagerank(there)
+    assert "offsets" not in vars(there)
+    np.testing.assert_allclose(found["rank"], ev.pagerank(here, on="cuda:0")["rank"], rtol=1e-6)
+
+
 def test_a_run_uses_the_gpu_of_its_arrays_by_default():
     there, _ = pair_of_graphs()
     assert [element.name for element in ev.pagerank(there).partitioned.elements] == ["cuda:0"]

@@ -116,6 +116,30 @@ def test_a_run_stays_on_the_gpu(monkeypatch, name, directed):
         np.testing.assert_array_equal(element.download(found.device(column)), on_host)  # copied back
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weights", ["uint8", "int64", "float32"])
+def test_weights_stay_on_the_gpu(monkeypatch, weights, directed):
+    there, here = both_graphs("parallel", weights, directed=directed)
+    expected = ev.pagerank(here, on="cpu:1")["rank"]
+    with monkeypatch.context() as patch:
+        forbid_host_rows(patch)
+        found = ev.pagerank(there)
+        ev.sssp(there, source=0)
+    np.testing.assert_allclose(found["rank"], expected, rtol=1e-6)
+
+
+def test_without_memory_the_host_adds_up_weights(monkeypatch):
+    there, here = both_graphs("parallel", "float32")
+    placed = ev.partition(there, directions="in")
+
+    def refuse(*_):
+        raise ev.DeviceOutOfMemory("no memory", needed=2, available=1)
+
+    monkeypatch.setattr(type(there.gpu_edges), "sorted_rows", refuse)
+    found = ev.pagerank(placed)["rank"]
+    np.testing.assert_allclose(found, ev.pagerank(here, on="cpu:1")["rank"], rtol=1e-6)
+
+
 def test_ids_of_results_are_those_of_the_arrays():
     there, here = both_graphs("uniform")
     np.testing.assert_allclose(ev.pagerank(there)["rank"], ev.pagerank(here, on="cpu:1")["rank"], rtol=1e-6)

@@ -141,6 +141,18 @@ class GpuEdges:
             weights = weights.view(self.weight_dtype)
         return self.offsets_of(self.row_lengths()), keys, weights
 
+    def weight_sample(self, count: int) -> NDArray[Any]:
+        """Return about `count` of the weights, in host memory."""
+        some = self.weights[:: max(1, len(self.weights) // count)]
+        return self.element.download(self.element.run(some.copy))
+
+    def host_weight_sums(self) -> NDArray[np.float64]:
+        """Return the sum of the weights in each row, in host memory."""
+        offsets, _, weights = self.sorted_rows()
+        sums = self.element.allocate(self.n, np.float64)
+        self._run("sum_rows", offsets, weights, sums)
+        return self.element.download(sums)
+
     def host_row_lengths(self) -> NDArray[np.uint64]:
         """Return the number of edges in each row, in host memory."""
         return self.element.download(self.row_lengths()).astype(np.uint64)

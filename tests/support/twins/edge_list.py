@@ -14,6 +14,7 @@ __all__ = [
     "largest",
     "mark_ids",
     "number_ids",
+    "sum_rows",
     "take",
     "weight_keys",
 ]
@@ -89,3 +90,11 @@ def weight_keys(weights, clear, set, keys):  # noqa: A002 - the name in CUDA
 def take(values, order, taken):
     for i in range(len(order)):
         taken[i] = values[order[i]]
+
+
+@serial
+def sum_rows(offsets, weights, sums):
+    for v in range(len(sums)):
+        sums[v] = 0
+        for e in range(offsets[v], offsets[v + 1]):
+            sums[v] += weights[e]

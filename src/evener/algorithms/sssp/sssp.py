@@ -319,6 +319,8 @@ def _bucket_width(graph: Graph) -> float:
     """Return twice the mean weight over the mean degree: about two neighbours of a vertex are nearer."""
     if isinstance(graph, DistributedGraph):
         sample = graph.weight_sample
+    elif graph.gpu_edges is not None:
+        sample = graph.gpu_edges.weight_sample(_SAMPLE)
     else:
         sample = cast("NDArray[Any]", graph.weights)[:: max(1, graph.m // _SAMPLE)]
     finite = sample[np.isfinite(sample)]

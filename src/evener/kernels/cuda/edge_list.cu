@@ -1,4 +1,4 @@
-// Build a graph from edges in two arrays on a GPU: vertex numbers, lengths of rows, and keys that sort edges.
+// Build a graph from edges in two arrays on a GPU: vertex numbers, lengths and sums of rows, sorting keys.
 
 #include "common.cuh"
 
@@ -107,4 +107,15 @@ __global__ void PARALLEL(256) weight_keys(Array<const Word> weights, u64 clear, 
 template <typename Word>
 __global__ void PARALLEL(256) take(Array<const Word> values, Array<const u64> order, Array<Word> taken) {
     for (u64 i = thread_of_grid(); i < order.length; i += threads_of_grid()) taken[i] = values[order[i]];
+}
+
+// Writes the sum of the weights in each row. A warp adds a row in a fixed order.
+template <typename Weight>
+__global__ void PARALLEL(256) sum_rows(Array<const u64> offsets, Array<const Weight> weights, Array<double> sums) {
+    for (u64 v = warp_of_grid(); v < sums.length; v += warps_of_grid()) {
+        double sum = 0;
+        for (u64 e = offsets[v] + lane(); e < offsets[v + 1]; e += WARP) sum += (double)weights[e];
+        sum = across(sum, Sum());
+        if (lane() == 0) sums[v] = sum;
+    }
 }

@@ -102,6 +102,20 @@ def test_the_partition_equals_that_of_the_host(monkeypatch, directions, weights,
     check_same_edges(there, here, directions)
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weights", [None, "int8", "float64"])
+def test_loops_and_repeated_edges_are_dropped(weights, directed):
+    ends = [end // 30 for end in edges_of()]
+    values = (
+        None if weights is None else np.random.default_rng(1).integers(0, 100, len(ends[0])).astype(weights)
+    )
+    given = [None if array is None else cupy.asarray(array) for array in (*ends, values)]
+    how = {"directed": directed, "duplicates": "drop", "self_loops": "drop"}
+    there, here = ev.Graph.from_edges(*given, **how), ev.Graph.from_edges(*ends, values, **how)
+    check_same_edges(there, here)
+    check_same_graph(there, here)
+
+
 def test_a_large_graph_is_sorted_in_several_steps(monkeypatch):
     monkeypatch.setattr("evener.partition.gpu_edges_build._MOST_SORTED", 1 << 21)
     here = ev.read("rmat:17,directed")

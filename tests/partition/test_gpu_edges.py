@@ -135,7 +135,7 @@ def test_without_memory_the_host_adds_up_weights(monkeypatch):
     def refuse(*_):
         raise ev.DeviceOutOfMemory("no memory", needed=2, available=1)
 
-    monkeypatch.setattr(type(there.gpu_edges), "sorted_rows", refuse)
+    monkeypatch.setattr(type(there.gpu_edges), "sorted_keys", refuse)
     found = ev.pagerank(placed)["rank"]
     np.testing.assert_allclose(found, ev.pagerank(here, on="cpu:1")["rank"], rtol=1e-6)
 
@@ -180,6 +180,18 @@ def test_the_edges_are_copies():
         tails[:] = before
 
 
+def test_without_memory_for_the_edges_the_host_has_the_graph(monkeypatch):
+    ends, _, n = arrays_of("uniform")
+
+    def refuse(*_):
+        raise ev.DeviceOutOfMemory("no memory", needed=2, available=1)
+
+    monkeypatch.setattr("evener.graph.gpu_edges._ids", refuse)
+    graph = ev.Graph.from_edges(*map(ArrayOnGpu, ends), n=n)
+    assert graph.gpu_edges is None
+    assert graph.m == len(ends[0])
+
+
 def test_without_room_the_host_builds_the_rows(monkeypatch):
     there, here = both_graphs("rmat", "float64")
     monkeypatch.setattr(gpu_edges_build, "_MOST_SORTED", 1)
@@ -216,12 +228,20 @@ def test_a_column_without_numbers_stays_on_the_host():
         pickle.loads(pickle.dumps(found)).device("component")
 
 
-@pytest.mark.parametrize("options", [{"duplicates": "drop"}, {"self_loops": "drop"}])
-def test_some_options_use_the_host(options):
-    ends, weights, _ = arrays_of("parallel", "int8")
-    given = [ArrayOnGpu(array) for array in (*ends, weights)]
-    found, expected = ev.Graph.from_edges(*given, **options), ev.Graph.from_edges(*ends, weights, **options)
-    assert found.gpu_edges is None
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weights", [None, "int8", "float64"])
+@pytest.mark.parametrize("options", [("duplicates",), ("self_loops",), ("duplicates", "self_loops")])
+@pytest.mark.parametrize("name", ["parallel", "loops"])
+def test_loops_and_repeated_edges_are_dropped_on_the_gpu(name, options, weights, directed):
+    ends, values, _ = arrays_of("parallel", weights)
+    if name == "loops":
+        ends[1] = np.where(np.arange(len(ends[0])) % 3, ends[1], ends[0])
+    given = [None if array is None else ArrayOnGpu(array) for array in (*ends, values)]
+    how = dict.fromkeys(options, "drop") | {"directed": directed}
+    found, expected = ev.Graph.from_edges(*given, **how), ev.Graph.from_edges(*ends, values, **how)
+    assert found.gpu_edges is not None
+    assert (found.n, found.m, found.nbytes > 0) == (expected.n, expected.m, True)
+    check_same(ev.partition(found), ev.partition(expected, [Sorting("cuda:0", 0)]))
     for array in ("ids", "offsets", "targets", "weights"):
         np.testing.assert_array_equal(getattr(found, array), getattr(expected, array))
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CSR",
     "ReverseEdges",
+    "check_choice",
     "from_edges",
     "from_source",
     "in_degree",
@@ -128,8 +129,8 @@ def _build(
     share: int,
     targets: int | None = None,
 ) -> CSR:
-    _check_choice("self_loops", self_loops)
-    drop = _check_choice("duplicates", duplicates) == "drop"
+    check_choice("self_loops", self_loops)
+    drop = check_choice("duplicates", duplicates) == "drop"
     max_edges = source.m * (2 if symmetrise else 1)
     width = 0 if source.weight_dtype is None else source.weight_dtype.itemsize
     result = 8 * (source.n + 1) + (4 + width) * max_edges
@@ -304,7 +305,8 @@ def _cut_buckets(
     return buckets, np.append(begins + first, last)
 
 
-def _check_choice(name: str, value: str) -> str:
+def check_choice(name: str, value: str) -> str:
+    """Return an option that is "keep" or "drop"; raise `ArgumentError` for other values."""
     if value not in ("keep", "drop"):
         msg = f'{name}=: expected "keep" or "drop", found {value!r}'
         raise ArgumentError(msg)

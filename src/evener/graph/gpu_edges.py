@@ -120,26 +120,48 @@ class GpuEdges:
         signs = csr.weight_signs(self.weights.dtype).astype(np.uint64)
         self._run("weight_keys", given, *signs, by_weight)
         order = self.element.argsort(by_weight)
-        ordered, weights = self.element.allocate(count, np.uint64), by_weight
-        self._run("take", keys, order, ordered)
-        self._run("take", given, order, weights)
-        return ordered, weights
+        return self._taken(keys, order), self._taken(given, order)
 
-    def sorted_rows(self) -> tuple[Any, Any, Any]:
-        """Return the bounds of all rows, sorted keys as in `keys_of_rows`, and the weights or None."""
+    def sorted_keys(self) -> tuple[Any, Any]:
+        """Return the sorted keys of all rows, as in `keys_of_rows`, and the weights or None, on the GPU."""
         element = self.element
         local = element.upload(np.arange(self.n, dtype=np.uint32))
-        keys = element.allocate(self.m, np.uint64)
-        keys, weights = self.keys_of_rows(local, 0, self.n, keys)
+        keys, weights = self.keys_of_rows(local, 0, self.n, element.allocate(self.m, np.uint64))
         if weights is None:
             element.sort(keys)
-        else:
-            order, unsorted, bits = element.argsort(keys), (keys, weights), weights.dtype
-            keys, weights = element.allocate(self.m, np.uint64), element.allocate(self.m, bits)
-            for values, taken in zip(unsorted, (keys, weights), strict=True):
-                self._run("take", values, order, taken)
-            weights = weights.view(self.weight_dtype)
-        return self.offsets_of(self.row_lengths()), keys, weights
+            return keys, None
+        order = element.argsort(keys)
+        return self._taken(keys, order), self._taken(weights, order).view(self.weight_dtype)
+
+    def without_loops(self) -> GpuEdges:
+        """Return the edges that are no self-loops."""
+        flags = self.element.allocate(len(self.tails), np.uint8)
+        self._run("mark_other_ends", self.tails, self.heads, flags)
+        order = self.element.positions(flags)
+        tails, heads, weights = (self._taken(one, order) for one in (self.tails, self.heads, self.weights))
+        return replace(self, tails=tails, heads=heads, weights=weights)
+
+    def without_repeats(self) -> GpuEdges:
+        """Return different edges: the lightest of repeated edges."""
+        if self.both:
+            self._run("order_ends", self.tails, self.heads)  # the arrays are copies
+        keys, weights = replace(self, both=False).sorted_keys()
+        flags = self.element.allocate(len(keys), np.uint8)
+        self._run("mark_first", keys, flags)
+        order = self.element.positions(flags)
+        keys, weights = self._taken(keys, order), self._taken(weights, order)
+        tails, heads = (self.element.allocate(len(keys), np.uint32) for _ in range(2))
+        self._run("split_keys", keys, tails, heads)
+        return replace(self, tails=tails, heads=heads, weights=weights)
+
+    def _taken(self, values: Any, order: Any) -> Any:
+        """Return values in an order; None for None."""
+        if values is None:
+            return None
+        bits = np.dtype(f"u{values.itemsize}")
+        taken = self.element.allocate(len(order), bits)
+        self._run("take", values.view(bits), order, taken)
+        return taken.view(values.dtype)
 
     def weight_sample(self, count: int) -> NDArray[Any]:
         """Return about `count` of the weights, in host memory."""
@@ -148,7 +170,8 @@ class GpuEdges:
 
     def host_weight_sums(self) -> NDArray[np.float64]:
         """Return the sum of the weights in each row, in host memory."""
-        offsets, _, weights = self.sorted_rows()
+        _, weights = self.sorted_keys()
+        offsets = self.offsets_of(self.row_lengths())
         sums = self.element.allocate(self.n, np.float64)
         self._run("sum_rows", offsets, weights, sums)
         return self.element.download(sums)
@@ -175,18 +198,30 @@ class GpuEdges:
         return int(self.element.result(self._run(name, *args)))
 
 
-def edges_on_gpu(given: Sequence[GpuArray], *, both: bool, n: int | None) -> GpuEdges | None:
+def edges_on_gpu(
+    given: Sequence[GpuArray], *, both: bool, n: int | None, self_loops: str, duplicates: str
+) -> GpuEdges | None:
     """Return the edges of two or three arrays on one GPU: tails, heads and perhaps weights.
 
-    The edges are copies, because the caller may change the arrays later. Returns None for ids with gaps so
-    wide that the host must number them.
+    The other arguments are as for `Graph.from_edges`; an undirected graph has `both`. The edges are copies,
+    because the caller may change the arrays later. Returns None for ids with gaps so wide that the host must
+    number them.
 
     Raises
     ------
     ArgumentError
         As for arrays in host memory; also for ids that are not integers.
     """
-    element = element_of(given[0])
+    no_loops = csr.check_choice("self_loops", self_loops) == "drop"
+    once = csr.check_choice("duplicates", duplicates) == "drop"
+    edges = _edges(given, element_of(given[0]), both=both, n=n)
+    if edges is not None and no_loops:
+        edges = edges.without_loops()
+    return edges.without_repeats() if edges is not None and once else edges
+
+
+def _edges(given: Sequence[GpuArray], element: CudaElement, *, both: bool, n: int | None) -> GpuEdges | None:
+    """Return all edges, or None for ids with wide gaps."""
     tails, heads, *rest = (adopted(array, element) for array in given)
     if len(tails) != len(heads):
         msg = f"src and dst: expected the same length, found {len(tails)} and {len(heads)}"
@@ -211,7 +246,7 @@ def edges_on_gpu(given: Sequence[GpuArray], *, both: bool, n: int | None) -> Gpu
 def edges_on_host(given: Sequence[GpuArray]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
     """Return tails, heads and, if given, weights of a GPU in host memory."""
     element = element_of(given[0])
-    arrays = [element.download(element.run(adopted(array, element).copy)) for array in given]
+    arrays = [element.download(adopted(array, element)) for array in given]
     return arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.graph import csr
 from evener.graph.checks import check_bool, type_name
 from evener.graph.gpu_arrays import host_array, on_one_gpu
@@ -124,8 +125,8 @@ class Graph(GraphViews):
         -----
         If a GPU holds the arrays, the graph keeps a copy of the edges there. Runs on this GPU are the
         default, and no edge passes through the host. The first use of the rows on the host, such as
-        `offsets`, copies the edges to the host and builds the rows. The edges pass through the host at once
-        if `self_loops` or `duplicates` is "drop", or ids have gaps of more than eight per edge end.
+        `offsets`, copies the edges to the host and builds the rows. The host builds the graph at once if the
+        GPU lacks memory, or the largest id exceeds both 8 million and 16 times the number of edges.
 
         Raises
         ------
@@ -140,8 +141,8 @@ class Graph(GraphViews):
         how = {"self_loops": self_loops, "duplicates": duplicates}
         directed = check_bool(directed, "directed")
         if on_gpu := on_one_gpu({"src": src, "dst": dst, "weights": weights}):
-            if set(how.values()) == {"keep"}:
-                edges = edges_on_gpu(on_gpu, both=not directed, n=n)
+            with suppress(DeviceOutOfMemory):
+                edges = edges_on_gpu(on_gpu, both=not directed, n=n, **how)
                 if edges is not None:
                     return cls.from_gpu_edges(edges, directed=directed)
             src, dst, weights = edges_on_host(on_gpu)

@@ -12,8 +12,12 @@ __all__ = [
     "count_loops",
     "count_rows",
     "largest",
+    "mark_first",
     "mark_ids",
+    "mark_other_ends",
     "number_ids",
+    "order_ends",
+    "split_keys",
     "sum_rows",
     "take",
     "weight_keys",
@@ -98,3 +102,28 @@ def sum_rows(offsets, weights, sums):
         sums[v] = 0
         for e in range(offsets[v], offsets[v + 1]):
             sums[v] += weights[e]
+
+
+@serial
+def order_ends(tails, heads):
+    for e in range(len(tails)):
+        tails[e], heads[e] = min(tails[e], heads[e]), max(tails[e], heads[e])
+
+
+@serial
+def mark_other_ends(tails, heads, flags):
+    for e in range(len(tails)):
+        flags[e] = tails[e] != heads[e]
+
+
+@serial
+def mark_first(keys, flags):
+    for i in range(len(keys)):
+        flags[i] = i == 0 or keys[i] != keys[i - 1]
+
+
+@serial
+def split_keys(keys, tails, heads):
+    for i in range(len(keys)):
+        tails[i] = keys[i] >> np.uint64(32)
+        heads[i] = keys[i]

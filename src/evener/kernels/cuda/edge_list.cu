@@ -34,6 +34,33 @@ __global__ void PARALLEL(256) count_loops(
     results.sum(loops);
 }
 
+// Exchanges the ends of edges so that no tail is larger than its head.
+__global__ void PARALLEL(256) order_ends(Array<u32> tails, Array<u32> heads) {
+    for (u64 e = thread_of_grid(); e < tails.length; e += threads_of_grid())
+        if (tails[e] > heads[e]) swap(tails[e], heads[e]);
+}
+
+// Sets the flags of the edges that are no self-loops to 1, and others to 0.
+__global__ void PARALLEL(256) mark_other_ends(
+    Array<const u32> tails, Array<const u32> heads, Array<u8> flags
+) {
+    for (u64 e = thread_of_grid(); e < tails.length; e += threads_of_grid()) flags[e] = tails[e] != heads[e];
+}
+
+// Sets the flag of the first of equal sorted keys to 1, and the flags of others to 0.
+__global__ void PARALLEL(256) mark_first(Array<const u64> keys, Array<u8> flags) {
+    for (u64 i = thread_of_grid(); i < keys.length; i += threads_of_grid())
+        flags[i] = i == 0 || keys[i] != keys[i - 1];
+}
+
+// Writes the halves of keys.
+__global__ void PARALLEL(256) split_keys(Array<const u64> keys, Array<u32> tails, Array<u32> heads) {
+    for (u64 i = thread_of_grid(); i < keys.length; i += threads_of_grid()) {
+        tails[i] = (u32)(keys[i] >> 32);
+        heads[i] = (u32)keys[i];
+    }
+}
+
 // Adds the number of edges of each row. With `both`, an edge that is no loop is also in the row of its head.
 __global__ void PARALLEL(256) count_rows(
     Array<const u32> tails, Array<const u32> heads, u64 both, Array<u32> lengths

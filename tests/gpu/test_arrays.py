@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import evener as ev
+from evener.partition import gpu_edges_build
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 
@@ -96,7 +97,7 @@ def test_arrays_of_libraries(library, directed):
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("most", [20_000, 1 << 30])
 def test_the_partition_equals_that_of_the_host(monkeypatch, directions, weights, directed, most):
-    monkeypatch.setattr("evener.partition.gpu_edges_build._MOST_SORTED", most)
+    monkeypatch.setattr(gpu_edges_build, "_MOST_SORTED", most)
     dtype, n = (np.uint32, 9_500) if weights == "int8" else (np.int64, None)
     there, here = pair_of_graphs(dtype, weights, directed=directed, n=n)
     check_same_edges(there, here, directions)
@@ -117,7 +118,7 @@ def test_loops_and_repeated_edges_are_dropped(weights, directed):
 
 
 def test_a_large_graph_is_sorted_in_several_steps(monkeypatch):
-    monkeypatch.setattr("evener.partition.gpu_edges_build._MOST_SORTED", 1 << 21)
+    monkeypatch.setattr(gpu_edges_build, "_MOST_SORTED", 1 << 21)
     here = ev.read("rmat:17,directed")
     tails = np.repeat(np.arange(here.n), np.diff(here.offsets).astype(np.int64))
     there = ev.Graph.from_edges(cupy.asarray(tails), cupy.asarray(here.targets), n=here.n)

@@ -25,7 +25,7 @@ SUITE ?= networkx
 TABLE ?= benchmarks/results/networkx_suite.json
 test-networkx: $(VENV)/.installed-test
 	NETWORKX_TEST_BACKEND=evener NETWORKX_FALLBACK_TO_NX=True EVENER_NETWORKX_TABLE="$(TABLE)" PYTHONPATH=tests/backend \
-	  $(VENV)/bin/python -m pytest -c /dev/null -q -p no:cacheprovider -p suite_table --pyargs $(SUITE)
+	  $(VENV)/bin/python -m pytest -c /dev/null -q -p no:cacheprovider -p suite_table -n $(PROCESSES) --dist worksteal --pyargs $(SUITE)
 
 check: $(VENV)/.installed-test
 	$(VENV)/bin/ruff check

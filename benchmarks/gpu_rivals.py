@@ -133,8 +133,9 @@ def _floors(task, placed):
         return {}
     edges = placed.partitions[0].in_
     values = cupy.random.random(placed.graph.n, dtype=cupy.float32)
-    ids, gather = gpu_floors.gather_seconds(edges.targets.device_part, values)
-    return {"ids_seconds": ids, "gather_seconds": gather}
+    targets = edges.targets.device_part
+    seconds = gpu_floors.read_seconds(targets), gpu_floors.gather_seconds(targets, values)
+    return dict(zip(("ids_seconds", "gather_seconds"), seconds, strict=True))
 
 
 def _row(spec, task, taken, floors):

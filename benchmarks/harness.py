@@ -222,6 +222,14 @@ def record(name, *, question, rows, folder="", head=None, **more):
     print(f"wrote {path.parent.name}/{path.name}")
 
 
+def with_earlier(name, rows):
+    """Return the rows of an earlier record for other graphs and tasks, and then `rows`."""
+    path = RESULTS / f"{name}.json"
+    earlier = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    again = {(row["graph"], row["task"]) for row in rows}
+    return [*(row for row in earlier if (row["graph"], row["task"]) not in again), *rows]
+
+
 def head_of(document):
     """Return command, date and machine of a record."""
     own = ("command", "when", "commit", "machine", "load before", "versions")

@@ -97,7 +97,8 @@ def main():
         for task in options.tasks or calls:
             rows.append(_timed(label, task, calls[task], placed, options))
             if not options.no_record:  # after each task, because a later one may fail
-                harness.record("primitives_gpu", question=__doc__.splitlines()[0], rows=rows, gpu=name)
+                kept = harness.with_earlier("primitives_gpu", rows) if options.keep else rows
+                harness.record("primitives_gpu", question=__doc__.splitlines()[0], rows=kept, gpu=name)
 
 
 def _read(name):
@@ -150,6 +151,7 @@ def _options():
     parser.add_argument("--graphs", nargs="+", default=["rmat:20", "rmat:23"])
     parser.add_argument("--tasks", nargs="*", default=[])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keep", action="store_true", help="keep other tasks and graphs of the record")
     return harness.recording(parser)
 
 

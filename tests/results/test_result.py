@@ -245,7 +245,7 @@ class TestTables:
             ({"node": [3, 5, 9], "rank": [1, 2, 3]}, "expected a column 'vertex'"),
             ({"vertex": [3, 5], "rank": [1, 2]}, "each of the 3 vertices of the graph, found 2 rows"),
             ({"vertex": [3, 5, 5], "rank": [1, 2, 3]}, "each of the 3 vertices of the graph, found 3 rows"),
-            ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "found 1 empty rows"),
+            ({"vertex": [3, 5, 9], "rank": [1, None, 3]}, "found 1 empty row"),
         ],
     )
     def test_a_table_of_another_graph_is_rejected(self, tmp_path, columns, message):

@@ -12,6 +12,7 @@ from evener.elements import CpuElement
 
 # Files of kernels whose arguments may be None on a CPU and are empty arrays on a GPU, and their names.
 _WITH_OPTIONAL_ARGUMENTS = (
+    "label_rounds_cpu",
     "label_sums_cpu",
     "label_totals_cpu",
     "contract_cpu",

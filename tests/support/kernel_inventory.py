@@ -31,6 +31,7 @@ OF_ALGORITHMS = [
     "evener.primitives:contract",
     "evener.primitives:distance_bounds",
     "evener.primitives:few_searches",
+    "evener.primitives:label_rounds",
     "evener.primitives:label_sums",
     "evener.primitives:label_totals",
     "evener.primitives:frontier",

@@ -60,7 +60,7 @@ SPEC = AlgorithmSpec(
     directions="both",
     reads_every_edge=True,
     # Labels, strengths and bitmaps, and a bit of each group.
-    state=StateBytes(38, 8),
+    state=StateBytes(42, 8),
     host_state=StateBytes(16, 4),
     traffic=Traffic(pushed=0.125, pulled=4.125),
     unit="a round",

@@ -66,7 +66,7 @@ SPEC = AlgorithmSpec(
     directions="both",
     reads_every_edge=True,
     # Labels, strengths, totals and bitmaps; members and merged rows of the next level.
-    state=StateBytes(81, 16),
+    state=StateBytes(85, 16),
     host_state=StateBytes(28, 8),
     traffic=Traffic(pushed=0.125, pulled=4.125),
     unit="a round",

@@ -53,7 +53,7 @@ SPEC = AlgorithmSpec(
     ),
     directions="both",
     reads_every_edge=True,
-    state=StateBytes(48, 8),
+    state=StateBytes(52, 8),
     host_state=StateBytes(24, 8),
     traffic=Traffic(pushed=0.0, pulled=4.0),
 )

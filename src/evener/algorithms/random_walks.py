@@ -133,10 +133,10 @@ def random_walks(
     rules = WalkRules(
         int(length), int(walks_per_vertex), float(p), float(q), float(restart), weighted, int(seed)
     )
-    numbers = np.arange(run.graph.n) if sources is None else run.graph.numbers_of(list(sources))
+    numbers = np.arange(run.graph.n) if sources is None else run.graph.numbers_of(sources)
     engine = run.engine()
-    walks, steps = random_walk_rows(engine, np.asarray(numbers).astype(np.uint32), rules)
-    listed = None if sources is None else list(sources)
+    walks, steps = random_walk_rows(engine, numbers.astype(np.uint32), rules)
+    listed = None if sources is None else run.graph.ids_of(numbers).tolist()
     parameters = {**rules._asdict(), "weights": weighted, "sources": listed}
     del parameters["weighted"]
     return run.finish(engine, {"walk": walks}, parameters=parameters, edges=steps)

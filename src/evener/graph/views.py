@@ -279,10 +279,13 @@ def _id_range(graph: Adjacency) -> str:
 
 
 def html_table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return an HTML table, for notebooks."""
+    """Return an HTML table, for notebooks. Numbers that are no integers have six digits."""
+
+    def text(cell: object) -> str:
+        return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
     def line(cells: Iterable[object], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape(text(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     body = "".join(line(row, "td") for row in rows)
     return f"<table><thead>{line(heads, 'th')}</thead><tbody>{body}</tbody></table>"

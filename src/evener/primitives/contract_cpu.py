@@ -253,8 +253,9 @@ def _merge_by_worker(
 
 @parallel
 def merge_rows(
-    offsets, targets, weights, undirected, vertex, bounds, members, begins, row_targets, row_weights, lengths
-):
+    offsets, targets, weights, undirected, vertex, bounds, members, begins, row_targets, row_weights, lengths,
+    listed, counts,  # noqa: ARG001 - of GPUs
+):  # fmt: skip
     """Write the row of each new vertex, from ``begins[c]`` on, and its length.
 
     A row lists each target once, with the sum of the weights of all edges there. Edges between members become

@@ -27,19 +27,23 @@ from evener.kernels.kernel import KernelFile
 from evener.primitives.edge_weights import edge_weights
 
 if TYPE_CHECKING:
+    from evener.elements.protocols import Element
     from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["LabelSums", "count_labels", "engine_on", "own_labels", "smallest_vertices"]
 
 kernels = KernelFile(__package__, "label_sums")
+rounds_kernels = KernelFile(__package__, "label_rounds")
 sums = KernelFile(__package__, "label_totals")
 
 # The unit of `total_spread`.
 _WHOLE = 2.0**62
 # Bound of sums that GPUs add as integers.
 _MOST_COUNTS = 2.0**32
-# Edges of the shortest row that may need a table in the memory of a GPU, tables, and bytes of all tables.
-_FEWEST, _MOST_TABLES, _TABLE_BYTES = 1 << 10, 256, 1 << 29
+# Edges of the shortest row that may need a table in the memory of a GPU, and bytes of all tables.
+_FEWEST, _TABLE_BYTES = 1 << 10, 1 << 27
+# Edges of a part of such a row, and words of `plan` before those of rows: CHUNK and PLAN in label_moves.cuh.
+_CHUNK, _PLAN = 1 << 12, 16
 
 
 class LabelSums:
@@ -94,7 +98,7 @@ class LabelSums:
         self.total = totals[0], totals[-1]
         self.active, self._moved = engine.bitmaps(2)
         self._chosen = engine.owned_array("uint32")
-        self._tables = self._global_tables()
+        self._lists_of_gpus = self._gpu_lists()
         self._lists: tuple[PartitionedArray, PartitionedArray] | None = None
 
     def begin(self, label: PartitionedArray | None = None) -> None:
@@ -148,11 +152,13 @@ class LabelSums:
         rate = self._resolution / self.whole if self.whole else 0.0
         given = (
             *self._out, *self._in, both, engine.vertices, engine.owned, self.label, self._within(within),
-            *self.strength, *self.total, self._integral, rate, single_only,
+            *self.strength, *self.total, rate, single_only,
         )  # fmt: skip
-        state = self.active, self._moved, self._chosen, *self._tables
+        state = self.active, self._moved, self._chosen, *self._lists_of_gpus
         if engine.single:
-            found = engine.compute(kernels.move_in_rounds, *given, salt, buckets, enough, rounds, *state)
+            found = engine.compute(
+                rounds_kernels.move_in_rounds, *given, salt, buckets, enough, rounds, *state
+            )
             return int(found[0]), int(found[1]), int(found[2])
         moves = 0
         for number in range(rounds):
@@ -203,19 +209,24 @@ class LabelSums:
             [None if e.kind == "cpu" else e.allocate(0, "uint32") for e in self._engine.elements]
         )
 
-    def _global_tables(self) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
-        """Return memory for tables of the longest rows, which are the first; none on a CPU."""
-        labels, weights, places = [], [], []
+    def _gpu_lists(self) -> list[PartitionedArray]:
+        """Return memory for the lists and tables of GPUs, with empty tables; none on a CPU."""
+        dtype = np.dtype(np.uint32 if self._integral else np.float64)
+        lists: list[list[Any]] = [[], [], [], []]
         for element, own in zip(self._engine.elements, self._engine.partitions, strict=True):
-            longest = 0
-            if element.kind != "cpu" and own.owned:
-                longest = sum(int(np.diff(element.download(one.offsets[:2]))[0]) for one in own.directions)
-            size = 2 << max(longest, 15).bit_length() if longest >= _FEWEST else 0
-            count = max(1, min(_MOST_TABLES, _TABLE_BYTES // (12 * size))) if size else 0
-            labels.append(element.allocate(size * count, "uint32"))
-            weights.append(element.allocate(size * count, "float64"))
-            places.append(size)
-        return PartitionedArray(labels), PartitionedArray(weights), PartitionedArray(places)
+            owned = plan = places = 0
+            if element.kind != "cpu":
+                owned, edges = own.owned, sum(len(one.targets) for one in own.directions)
+                plan = _PLAN + 2 * (edges // _FEWEST + 1)
+                longest = sum(_longest_row(element, one.offsets) for one in own.directions)
+                if longest >= _FEWEST:
+                    places = min(4 * edges, _TABLE_BYTES // (4 + dtype.itemsize))
+                    places = max(places, 2 * _CHUNK * -(-longest // _CHUNK))
+            lists[0].append(element.allocate(owned, "uint32"))
+            lists[1].append(element.allocate(plan, "uint64"))
+            lists[2].append(element.allocate(places, "uint32", 0xFFFFFFFF))
+            lists[3].append(element.allocate(places, dtype, 0))
+        return [PartitionedArray(parts) for parts in lists]
 
     def _sum_totals(self) -> None:
         """Compute the totals of labels, from those of all elements."""
@@ -241,6 +252,11 @@ class LabelSums:
         )  # fmt: skip
         of_all = [engine.gather_to_all(own, counts) for own in self._lists]
         engine.compute(sums.add_moves, *of_all, self._both, *self.total)
+
+
+def _longest_row(element: Element, offsets: Any) -> int:
+    """Return the number of edges of the first row, which is the longest."""
+    return int(np.diff(element.download(offsets[:2])).sum())
 
 
 def smallest_vertices(engine: Engine, label: PartitionedArray) -> PartitionedArray:

@@ -23,20 +23,19 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from evener.kernels.cpu.atomics import fetch_add, load
+from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.bits import is_set, range_mask, set_bit, trailing_zeros, words_of
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial, vertex_step
-from evener.kernels.cpu.mixing import mix
-from evener.kernels.cpu.simd import prefetch
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
-from evener.primitives.label_choice_cpu import best_label, new_label_table
+from evener.primitives.label_buckets_cpu import choose_bucket, words_of_chunk
 
 __all__ = [
+    "apply_by_worker",
     "apply_moves",
     "choose_labels",
-    "move_in_rounds",
     "wake_all",
+    "wake_by_worker",
     "wake_neighbours",
 ]
 
@@ -46,135 +45,13 @@ _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 # Vertices in a chunk of a loop over all vertices.
 _CHUNK = np.uint64(1 << 11)
-# Words of a bitmap in a chunk; the first ones, of vertices of high degree, are chunks of their own.
-_WORDS, _SINGLE_WORDS = np.uint64(16), np.uint64(64)
-# Distance of the prefetch, in vertices.
-_AHEAD = np.uint64(8)
-# Edges of active vertices. With fewer edges, a round runs on one thread.
-_FEW_EDGES = np.uint64(1 << 16)
-
-
-@inline_step
-def _longest(offsets, far_offsets, both):
-    """Return the length of the first row, which is the longest."""
-    if len(offsets) == 1:
-        return _ZERO
-    length = offsets[1] - offsets[0]
-    return length + far_offsets[1] - far_offsets[0] if both else length
-
-
-@vertex_step
-def _of_bucket(vertices, word, first, salt, buckets, bucket):
-    """Return the bits of `word` whose vertices are in a bucket; bit 0 is vertex `first`."""
-    picked = _ZERO
-    while word != _ZERO:
-        bit = trailing_zeros(word)
-        word &= word - _ONE
-        if mix(np.uint64(vertices[first + bit]) + salt) & (buckets - _ONE) == bucket:
-            picked |= _ONE << bit
-    return picked
-
-
-@inline_step
-def _words_of_chunk(chunk, words):
-    """Return the bounds of a chunk of bitmap words. The words of the highest degrees come one by one."""
-    if chunk < _SINGLE_WORDS:
-        return chunk, min(chunk + _ONE, words)
-    first = _SINGLE_WORDS + (chunk - _SINGLE_WORDS) * _WORDS
-    return first, min(first + _WORDS, words)
-
-
-@inline_step
-def _choose_chunks(
-    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, groups, active, moved,
-    chosen, labels, sums, used, counter,
-):  # fmt: skip
-    words = words_of(owned)
-    picked = np.empty(_WORDS << _SIX, np.uint32)
-    count = _ZERO
-    begin, end = _words_of_chunk(take_chunk(counter, _ONE), words)
-    while begin < words:
-        picks = _ZERO
-        for w in range(begin, end):
-            moved[w] = _ZERO
-            word = active[w]
-            if word == _ZERO:
-                continue
-            word &= range_mask(w, _ZERO, owned)
-            if groups is not None:
-                word &= groups[w * buckets + bucket]
-            else:
-                word = _of_bucket(vertices, word, w << _SIX, salt, buckets, bucket)
-            active[w] &= ~word
-            while word != _ZERO:
-                v = (w << _SIX) + trailing_zeros(word)
-                word &= word - _ONE
-                picked[picks] = v
-                picks += _ONE
-                prefetch(offsets, v)
-        for i in range(picks):
-            if i + _AHEAD < picks:
-                prefetch(targets, offsets[picked[i + _AHEAD]])
-            v = np.uint64(picked[i])
-            best = best_label(
-                offsets, targets, weights, far_offsets, far_targets, far_weights, both, label, within,
-                strength, far_strength, total, far_total, rate, single_only, label[v] != vertices[v], v,
-                labels, sums, used,
-            )  # fmt: skip
-            if best == label[v]:
-                continue
-            if single_only and mix(np.uint64(best) + salt) & (buckets - _ONE) == bucket:
-                continue
-            chosen[v] = best
-            moved[v >> _SIX] |= _ONE << (v & _LOW_BITS)
-            count += _ONE
-        begin, end = _words_of_chunk(take_chunk(counter, _ONE), words)
-    return count
-
-
-@inline_step
-def _choose_by_worker(
-    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, groups, longest,
-    active, moved, chosen, counter,
-):  # fmt: skip
-    if _words_of_chunk(load(counter, _ZERO), words_of(owned))[0] >= words_of(owned):
-        return _ZERO
-    labels, sums, used = new_label_table(longest)
-    return _choose_chunks(
-        offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label,
-        within, strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, groups,
-        active, moved, chosen, labels, sums, used, counter,
-    )  # fmt: skip
-
-
-@parallel
-def _choose(
-    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, groups, active, moved,
-    chosen,
-):  # fmt: skip
-    """Choose the best labels of a bucket, whose vertices `groups` marks unless it is None."""
-    longest = _longest(offsets, far_offsets, both)
-    counter = new_counter()
-    count = _ZERO
-    for _ in prange(WORKERS):
-        count += _choose_by_worker(
-            offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label,
-            within, strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket,
-            groups, longest, active, moved, chosen, counter,
-        )  # fmt: skip
-    return count
 
 
 @serial
 def choose_labels(
     offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total,
-    integral,  # noqa: ARG001 - of GPUs
-    rate, single_only, salt, buckets, bucket, active, moved, chosen,
-    table_labels, table_sums, places,  # noqa: ARG001 - of GPUs
+    strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, active, moved, chosen,
+    picked, plan, table_labels, table_sums,  # noqa: ARG001 - of GPUs
 ):  # fmt: skip
     """Choose the best label of each active vertex of a bucket, and make these vertices inactive.
 
@@ -182,16 +59,16 @@ def choose_labels(
     vertex times the total of the label. The vertex itself does not count. A vertex moves if another score is
     better than that of its own label; it takes the smallest of the best labels. If `single_only`, only
     vertices that are alone with their label move, and to no label that is a vertex of their bucket. So if
-    labels were the numbers of vertices at first, vertices never leave a label that another takes. GPUs count
-    the labels of the longest rows in `table_labels` and `table_sums`, in tables of `places` places. They add
-    integers below 2^32 if `integral`.
+    labels were the numbers of vertices at first, vertices never leave a label that another takes. GPUs list
+    the vertices in `picked`. They sum up the longest rows in `table_labels` and `table_sums`, as uint32 or
+    float64, at the places in `plan`.
 
     Returns
     -------
     int
         The number of vertices that will move.
     """
-    count = _choose(
+    count = choose_bucket(
         offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, np.uint64(owned),
         label, within, strength, far_strength, total, far_total, rate, single_only, np.uint64(salt),
         np.uint64(buckets), np.uint64(bucket), None, active, moved, chosen,
@@ -200,9 +77,10 @@ def choose_labels(
 
 
 @inline_step
-def _apply_by_worker(
+def apply_by_worker(
     owned, moved, chosen, strength, far_strength, both, add, label, total, far_total, counter
 ):  # fmt: skip
+    """Give vertices of chunks that a thread takes the labels that they have chosen."""
     words = words_of(owned)
     first = take_chunk(counter, _CHUNK)
     while first < words:
@@ -226,7 +104,7 @@ def apply_moves(owned, moved, chosen, strength, far_strength, both, add, label, 
     """Give each vertex that moves its label; if `add`, also correct the totals."""
     counter = new_counter()
     for _ in prange(WORKERS):
-        _apply_by_worker(
+        apply_by_worker(
             np.uint64(owned), moved, chosen, strength, far_strength, both, add, label, total, far_total,
             counter,
         )  # fmt: skip
@@ -256,9 +134,10 @@ def _wake_row(offsets, targets, v, label, active):
 
 
 @inline_step
-def _wake_by_worker(offsets, targets, far_offsets, far_targets, both, owned, moved, label, active, counter):
+def wake_by_worker(offsets, targets, far_offsets, far_targets, both, owned, moved, label, active, counter):
+    """Make the neighbours of moved vertices active, in chunks that a thread takes."""
     words = words_of(owned)
-    begin, end = _words_of_chunk(take_chunk(counter, _ONE), words)
+    begin, end = words_of_chunk(take_chunk(counter, _ONE), words)
     while begin < words:
         for w in range(begin, end):
             word = moved[w] & range_mask(w, _ZERO, owned)
@@ -268,7 +147,7 @@ def _wake_by_worker(offsets, targets, far_offsets, far_targets, both, owned, mov
                 _wake_row(offsets, targets, v, label, active)
                 if both:
                     _wake_row(far_offsets, far_targets, v, label, active)
-        begin, end = _words_of_chunk(take_chunk(counter, _ONE), words)
+        begin, end = words_of_chunk(take_chunk(counter, _ONE), words)
 
 
 @parallel
@@ -276,121 +155,6 @@ def wake_neighbours(offsets, targets, far_offsets, far_targets, both, owned, mov
     """Make the neighbours of vertices that moved active, except neighbours with the new label."""
     counter = new_counter()
     for _ in prange(WORKERS):
-        _wake_by_worker(
+        wake_by_worker(
             offsets, targets, far_offsets, far_targets, both, np.uint64(owned), moved, label, active, counter
         )
-
-
-@inline_step
-def _group_chunk(vertices, owned, salt, buckets, groups, first, last):
-    for w in range(first, last):
-        groups[w * buckets : (w + _ONE) * buckets] = _ZERO
-        for v in range(w << _SIX, min((w + _ONE) << _SIX, owned)):
-            bucket = mix(np.uint64(vertices[v]) + salt) & (buckets - _ONE)
-            groups[w * buckets + bucket] |= _ONE << (v & _LOW_BITS)
-
-
-@parallel
-def _group(vertices, owned, salt, buckets, groups):
-    """Mark the vertices of each bucket: word `w` of bucket `b` is ``groups[w * buckets + b]``."""
-    words = words_of(owned)
-    for r in prange(chunk_count(words, _WORDS)):
-        first = np.uint64(r) * _WORDS
-        _group_chunk(vertices, owned, salt, buckets, groups, first, min(first + _WORDS, words))
-
-
-@inline_step
-def _has_few_edges(offsets, far_offsets, both, owned, active):
-    """Return whether the rows of active vertices have less than `_FEW_EDGES`."""
-    edges = _ZERO
-    for w in range(words_of(owned)):
-        word = active[w] & range_mask(w, _ZERO, owned)
-        while word != _ZERO:
-            v = (w << _SIX) + trailing_zeros(word)
-            word &= word - _ONE
-            edges += offsets[v + _ONE] - offsets[v] + _ONE
-            if both:
-                edges += far_offsets[v + _ONE] - far_offsets[v]
-            if edges >= _FEW_EDGES:
-                return False
-    return True
-
-
-@serial
-def _move_few(
-    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total, rate, single_only, salt, buckets, active, moved, chosen, labels,
-    sums, used,
-):  # fmt: skip
-    """Choose, move and wake in a round, on one thread. Return the number of moves."""
-    moves = _ZERO
-    for bucket in range(buckets):
-        count = _choose_chunks(
-            offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label,
-            within, strength, far_strength, total, far_total, rate, single_only, salt, buckets, bucket, None,
-            active, moved, chosen, labels, sums, used, new_counter(),
-        )  # fmt: skip
-        if count > _ZERO:
-            add = len(total) > 0
-            _apply_by_worker(
-                owned, moved, chosen, strength, far_strength, both, add, label, total, far_total,
-                new_counter(),
-            )  # fmt: skip
-            _wake_by_worker(
-                offsets, targets, far_offsets, far_targets, both, owned, moved, label, active, new_counter()
-            )
-        moves += count
-    return moves
-
-
-@serial
-def move_in_rounds(
-    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned, label, within,
-    strength, far_strength, total, far_total,
-    integral,  # noqa: ARG001 - of GPUs
-    rate, single_only, salt, buckets, enough, rounds, active, moved, chosen,
-    table_labels, table_sums, places,  # noqa: ARG001 - of GPUs
-):  # fmt: skip
-    """Choose, move and wake in rounds, until at most `enough` vertices move in a round.
-
-    A round with few edges runs on one thread. Other rounds mark the buckets of all vertices first.
-
-    Returns
-    -------
-    tuple of int
-        The number of rounds, of all moves, and of moves in the last round.
-    """
-    owned, salt, buckets = np.uint64(owned), np.uint64(salt), np.uint64(buckets)
-    labels, sums, used = new_label_table(_longest(offsets, far_offsets, both))
-    groups = np.empty(words_of(owned) * buckets, np.uint64)
-    done, moves, last = _ZERO, _ZERO, _ZERO
-    while done < np.uint64(rounds):
-        if _has_few_edges(offsets, far_offsets, both, owned, active):
-            last = _move_few(
-                offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned,
-                label, within, strength, far_strength, total, far_total, rate, single_only, salt + done,
-                buckets, active, moved, chosen, labels, sums, used,
-            )  # fmt: skip
-        else:
-            _group(vertices, owned, salt + done, buckets, groups)
-            last = _ZERO
-            for bucket in range(buckets):
-                count = _choose(
-                    offsets, targets, weights, far_offsets, far_targets, far_weights, both, vertices, owned,
-                    label, within, strength, far_strength, total, far_total, rate, single_only, salt + done,
-                    buckets, bucket, groups, active, moved, chosen,
-                )  # fmt: skip
-                if count > _ZERO:
-                    add = len(total) > 0
-                    apply_moves(
-                        owned, moved, chosen, strength, far_strength, both, add, label, total, far_total
-                    )
-                    wake_neighbours(
-                        offsets, targets, far_offsets, far_targets, both, owned, moved, label, active
-                    )
-                last += count
-        moves += last
-        done += _ONE
-        if last <= np.uint64(enough):
-            break
-    return done, moves, last

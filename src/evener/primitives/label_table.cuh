@@ -1,4 +1,4 @@
-// Sums of weights by label: a hash table that the threads of a warp or of a block share.
+// Sums of weights by label: a hash table that the threads of a team share.
 
 #pragma once
 
@@ -7,33 +7,43 @@
 // Place in a table that holds no label.
 constexpr u32 EMPTY = NO_VERTEX;
 
+// Threads that work on a row together: a warp, some warps, or a whole block of TEAM_BLOCK threads.
+constexpr u32 TEAM_BLOCK = 1024;
+template <u32 WIDTH> struct Team {
+    static constexpr u32 TEAMS = TEAM_BLOCK / WIDTH;
+    __device__ static u32 who() { return threadIdx.x % WIDTH; }
+    __device__ static u32 number() { return threadIdx.x / WIDTH; }
+    __device__ static void sync() {
+        if (WIDTH == WARP) __syncwarp();
+        else if (WIDTH == TEAM_BLOCK) __syncthreads();
+        else asm volatile("bar.sync %0, %1;" ::"r"(1 + number()), "r"(WIDTH) : "memory");
+    }
+};
+
+// A table is empty between two uses: it holds no labels, and all sums are 0.
 template <typename Sum> struct LabelTable {
     u32* labels;
     Sum* sums;
-    u32 mask;
+    u32 places;
 
-    // Clear the table, with `width` threads of which this is number `who`.
-    __device__ void clear(u32 who, u32 width) const {
-        for (u32 h = who; h <= mask; h += width) {
+    template <u32 WIDTH> __device__ void clear() const {
+#pragma unroll 1
+        for (u32 h = Team<WIDTH>::who(); h < places; h += WIDTH) {
             labels[h] = EMPTY;
             sums[h] = 0;
         }
+        Team<WIDTH>::sync();
     }
-    // Add to the sum of a label. Return false, and add nothing, if `used` counts `most` labels and this is another.
-    __device__ bool add(u32 label, Sum weight, u32* used, u32 most) const {
-        u32 h = (u32)((u64)label * 0x9E3779B97F4A7C15ull >> 32) & mask;
+    __device__ void add(u32 label, Sum weight) const {
+        u32 h = __umulhi(label * 0x9E3779B1u, places);
+#pragma unroll 1
         while (true) {
-            u32 found = look(labels[h]);
-            if (found == EMPTY) {
-                if (used != nullptr && look(*used) >= most) return false;
-                found = atomicCAS(labels + h, EMPTY, label);
-                if (found == EMPTY && used != nullptr) atomicAdd(used, 1);
-            }
-            if (found == EMPTY || found == label) break;
-            h = (h + 1) & mask;
+            u32 there = look(labels[h]);
+            if (there == EMPTY) there = atomicCAS(labels + h, EMPTY, label);
+            if (there == EMPTY || there == label) break;
+            if (++h == places) h = 0;
         }
         atomicAdd(sums + h, weight);
-        return true;
     }
 };
 
@@ -41,6 +51,7 @@ template <typename Sum> struct LabelTable {
 // warp call it together.
 template <typename Weight> __device__ inline Weight sum_of_lanes(u32 equal, Weight weight) {
     Weight sum = 0;
+#pragma unroll 1
     for (u32 times = across((u32)__popc(equal), Max()); times > 0; times--) {
         Weight other = __shfl_sync(ALL, weight, equal != 0 ? __ffs(equal) - 1 : 0);
         if (equal != 0) sum += other;
@@ -49,24 +60,15 @@ template <typename Weight> __device__ inline Weight sum_of_lanes(u32 equal, Weig
     return sum;
 }
 
-// Combine the values of all threads of the block; all of them receive the result.
-template <typename T, typename Combine> __device__ inline T across_block(T value, Combine combine) {
-    __shared__ T whole;
-    value = over_block(value, combine);
-    if (threadIdx.x == 0) whole = value;
-    __syncthreads();
-    value = whole;
-    __syncthreads();
-    return value;
-}
-
-// Return the first of the rows, which come by descending length, that has at most `limit` edges.
+// Return the first of the rows, which come by descending length, that has at most `limit` edges. A warp calls it.
 template <typename Length> __device__ inline u64 first_shorter(u64 rows, u64 limit, Length length) {
     u64 low = 0, high = rows;
     while (low < high) {
-        u64 middle = (low + high) / 2;
-        if (length(middle) > limit) low = middle + 1;
-        else high = middle;
+        u64 step = (high - low + WARP - 1) / WARP, at = low + lane() * step;
+        u32 longer = __popc(__ballot_sync(ALL, at < high && length(at) > limit));
+        if (longer == 0) break;
+        high = least(high, low + longer * step);
+        low += (longer - 1) * step + 1;
     }
     return low;
 }

@@ -80,10 +80,16 @@ __global__ void PARALLEL(256) clear_totals(Array<double> total) {
     for (u64 i = thread_of_grid(); i < total.length; i += threads_of_grid()) total[i] = 0;
 }
 
-// Add each strength to the total of its label; `label` may be longer than `strength`.
+// Add each strength to the total of its label; `label` may be longer than `strength`. Lanes combine the strengths of
+// equal labels, because many additions to a large label are slow.
 __global__ void PARALLEL(256) add_totals(Array<const u32> label, Array<const double> strength, Array<double> total) {
-    for (u64 v = thread_of_grid(); v < strength.length; v += threads_of_grid())
-        atomicAdd(total.at + label[v], strength[v]);
+    for (u64 first = warp_of_grid() * WARP; first < strength.length; first += warps_of_grid() * WARP) {
+        u64 v = first + lane();
+        u32 own = v < strength.length ? label[v] : EMPTY;
+        u32 equal = __match_any_sync(ALL, own);
+        double sum = sum_of_lanes(own != EMPTY ? equal : 0, v < strength.length ? strength[v] : 0);
+        if (own != EMPTY && lane() == __ffs(equal) - 1) atomicAdd(total.at + own, sum);
+    }
 }
 
 // Return the sum of the products of two shares of each label, in units of 2^-62.

@@ -28,6 +28,10 @@ __all__ = ["MergedRows", "Merger", "graph_on_element"]
 
 kernels = KernelFile(__package__, "contract")
 
+# Edges of the shortest row in each list of a GPU, the last two of rows and of their pieces; and members of a
+# piece: see merged_rows.cuh.
+_FEWEST, _PIECE = (1 << 7, 1 << 8, 1 << 10, 1 << 10), 1 << 10
+
 
 class MergedRows:
     """Merged rows with gaps: see `contract_cpu`."""
@@ -80,15 +84,20 @@ class Merger:
         self._run("count_edges", edges.offsets, self._vertex, self._bounds, self._members, lengths)
         element.run(element.kernel("scan.offsets_of"), lengths, begins)
         places = int(element.download(begins[-1:])[0])
-        # On a GPU, long rows are hash tables at first.
-        targets = element.allocate(places, "uint32", 0xFFFFFFFF if self._on_gpu else None)
-        weights = element.allocate(places, "float64", 0 if self._on_gpu else None)
+        targets, weights = element.allocate(places, "uint32"), element.allocate(places, "float64")
         given = unit_weights(element) if edges.weights is None else unsigned_weights(edges.weights)
         self._run(
             "merge_rows", edges.offsets, edges.targets, given, self._undirected, self._vertex, self._bounds,
-            self._members, begins, targets, weights, lengths,
+            self._members, begins, targets, weights, lengths, *self._lists(edges.count),
         )  # fmt: skip
         return MergedRows(begins, targets, weights, lengths)
+
+    def _lists(self, edges: int) -> tuple[Any, Any]:
+        """Return memory for the lists of rows of a GPU, and for their lengths; none on a CPU."""
+        length = 0
+        if self._on_gpu:
+            length = sum(edges // fewest + 1 for fewest in _FEWEST) + len(self._members) // _PIECE + 1
+        return self._element.allocate(length, "uint32"), self._element.allocate(8 if length else 0, "uint64")
 
     def closed_rows(self, edges: Edges) -> CSR:
         """Return the merged rows of edges in one direction, in host memory."""

@@ -10,6 +10,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.columns import Column
+from evener.results.report.units import counted
 from evener.system.agreement import call_number, collective
 from evener.system.memory import translate_errors
 from evener.system.world import SingleProcess
@@ -164,7 +165,8 @@ class RunRecord:
 
     def __repr__(self) -> str:
         names = ", ".join(self._gather)
-        return f"<Result of {self.algorithm}: {names} of {self.graph.n:,} vertices, {self.seconds:.3g} s>"
+        vertices = counted(self.graph.n, "vertex")
+        return f"<Result of {self.algorithm}: {names} of {vertices}, {self.seconds:.3g} s>"
 
     @property
     def ids(self) -> NDArray[Any]:

@@ -383,9 +383,17 @@ class Result(RunRecord):
         return list(self)
 
     def _repr_html_(self) -> str:
-        """Return a line about the run and the first rows of its table, for notebooks."""
-        table = self.to_arrow().slice(0, _SHOWN)
-        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        """Return a line about the run and rows of its table, for notebooks.
+
+        The rows with the largest values come first if the first array has numbers, as in `top`.
+        """
+        from evener.results.top import largest
+
+        table = self.to_arrow()
+        name, column = next(iter(self.columns.items()))
+        if column.kind == "value" and self[name].ndim == 1:
+            table = table.take(largest(self[name], _SHOWN))
+        rows = zip(*(values.to_pylist() for values in table.slice(0, _SHOWN).columns), strict=True)
         return f"<p>{escape(repr(self))}</p>{html_table(table.column_names, rows)}"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.graph.checks import is_integral
 from evener.graph.views import id_column
+from evener.results.report.units import counted
 from evener.results.result import Result
 from evener.system.agreement import collective
 
@@ -75,7 +76,8 @@ class TableResult(Result):
 
     def __repr__(self) -> str:
         names = ", ".join(self)
-        return f"<Result of {self.algorithm}: {names} of {self.rows:,} {self.row}s, {self.seconds:.3g} s>"
+        rows = "the graph" if self.row == "graph" else counted(self.rows, self.row)
+        return f"<Result of {self.algorithm}: {names} of {rows}, {self.seconds:.3g} s>"
 
     def __float__(self) -> float:
         """Return the number of a result about the whole graph: the first column of its row."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evener.results.record import RunRecord
     from evener.system.world import World
 
-__all__ = ["largest_values"]
+__all__ = ["largest", "largest_values"]
 
 
 def largest_values(result: RunRecord, k: int) -> list[tuple[Any, int | float]]:
@@ -21,16 +21,16 @@ def largest_values(result: RunRecord, k: int) -> list[tuple[Any, int | float]]:
     values, kind, first = result.gathered(name), result.columns[name].kind, result.block.start
     if kind == "group":
         keys, values = _group_sizes(values, result.world)
-        best = _largest(values, k)
+        best = largest(values, k)
         keys = keys[best]
         ids = result.names_of(keys)
     elif kind == "distance":
         reached = np.flatnonzero((values >= 0) & (values != np.inf))
         values = values[reached]
-        best = _largest(values, k)
+        best = largest(values, k)
         keys, ids = first + reached[best], result.ids[reached[best]]
     else:
-        best = _largest(values, k)
+        best = largest(values, k)
         keys, ids = first + best, result.ids[best]
     values = values[best]
     if result.world.size > 1:
@@ -56,7 +56,7 @@ def _group_sizes(groups: NDArray[Any], world: World) -> tuple[NDArray[Any], NDAr
     return names, totals
 
 
-def _largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:
+def largest(values: NDArray[Any], k: int) -> NDArray[np.intp]:
     """Return the positions of the k largest values, largest first, earlier positions first among equals."""
     k = min(k, len(values))
     if k == 0:

@@ -15,6 +15,7 @@ from evener.graph.arrays import string_array
 from evener.graph.arrow import decode_column
 from evener.graph.checks import is_integral, is_number
 from evener.graph.formats.file import Source
+from evener.results.report.units import counted
 from evener.results.table import KEY, read_table
 from evener.spec.algorithm import Column, Option, resolve
 from evener.spec.answer import Claim
@@ -174,7 +175,8 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
         msg = f"expected integers or strings in column 'vertex', found type {column.type}"
         raise FormatError(msg, path=path)
     if column.null_count:
-        msg = f"expected a vertex in every row of column 'vertex', found {column.null_count:,} empty rows"
+        empty = counted(column.null_count, "empty row")
+        msg = f"expected a vertex in every row of column 'vertex', found {empty}"
         raise FormatError(msg, path=path)
     vertices: NDArray[Any]
     if graph.has_string_ids:
@@ -184,8 +186,8 @@ def _rows_in_order(table: pa.Table, graph: Graph, path: Path) -> NDArray[np.intp
     order = np.argsort(vertices, kind="stable")
     if len(order) != graph.n or not np.array_equal(vertices[order], graph.ids):
         msg = (
-            f"expected one row for each of the {graph.n:,} vertices of the graph, found {len(order):,} rows "
-            "with missing, repeated or other vertices"
+            f"expected one row for each of the {graph.n:,} vertices of the graph, "
+            f"found {counted(len(order), 'row')} with missing, repeated or other vertices"
         )
         raise FormatError(msg, path=path)
     return order
@@ -198,7 +200,8 @@ def _array(table: pa.Table, kind: Column, graph: Graph, path: Path) -> NDArray[A
     """
     name, column = kind.name, table.column(kind.name)
     if not kind.names_vertices and column.null_count:
-        msg = f"expected a value in every row of column {name!r}, found {column.null_count:,} empty rows"
+        empty = counted(column.null_count, "empty row")
+        msg = f"expected a value in every row of column {name!r}, found {empty}"
         raise FormatError(msg, path=path)
     present = column.drop_null()
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)

@@ -9,6 +9,7 @@
 
 // Edges. A block colors a vertex of at least this degree.
 constexpr u64 HUB = 256;
+static_assert(2 * HUB <= WARP * 32, "a warp holds the colors of the neighbours of a vertex below HUB");
 
 // The first vertex of ``low:high`` whose degree is below `degree`.
 __device__ inline u64 end_of_degree(Array<const u64> priority, u64 low, u64 high, u64 degree) {
@@ -131,17 +132,12 @@ __global__ void PARALLEL(256) color_in_order(
     for (u64 i = hubs + warp_of_grid(); i < order.length; i += warps_of_grid()) {
         u32 v = read(order, i);
         Waiting vertex{read(priority, v), read(ends, v), lane(), WARP, priority, color};
-        i32 free = -1;
-        for (i32 lowest = 0; free < 0; lowest += WARP * 32) {
-            used[lane()] = 0;
-            __syncwarp();
-            vertex.mark(targets, offsets[v], offsets[(u64)v + 1], lowest, used);
-            if (both) vertex.mark(in_targets, in_offsets[v], in_offsets[(u64)v + 1], lowest, used);
-            __syncwarp();
-            free = first_unset(used[lane()]);
-            if (free >= 0) free += lowest;
-            __syncwarp();
-        }
+        used[lane()] = 0;
+        __syncwarp();
+        vertex.mark(targets, offsets[v], offsets[(u64)v + 1], 0, used);
+        if (both) vertex.mark(in_targets, in_offsets[v], in_offsets[(u64)v + 1], 0, used);
+        __syncwarp();
+        i32 free = first_unset(used[lane()]);
         if (lane() == 0) *(volatile i32*)(color.at + v) = free;
     }
 }

@@ -21,7 +21,7 @@ SPEC = AlgorithmSpec(
     directions="both",
     reads_every_edge=True,
     # labels, strengths and totals of two partitions of the vertices, and the edges of smaller graphs.
-    state=StateBytes(121, 40),
+    state=StateBytes(125, 40),
     host_state=StateBytes(40, 16),
     traffic=Traffic(pushed=1.0, pulled=4.0),
     checkpoints=True,

@@ -183,7 +183,7 @@ class _Search:
         refines, self._refining = self._refining, self._refining and rounds.moves > _FEWEST_MOVED * size
         if graph.n - count_labels(level, smallest) > _FEWEST_JOINED * size and self.levels < _LEVELS:
             if self._refining:
-                part = self._refined(level, smallest)
+                part = self._refined(sums, smallest)
             else:
                 part = _connected(level, smallest) if refines else smallest
         if part is None:
@@ -204,19 +204,19 @@ class _Search:
         weighted = self._weighted or level is not self._first
         return LabelSums(level, weighted=weighted, resolution=self._resolution)
 
-    def _refined(self, level: Engine, community: PartitionedArray) -> PartitionedArray | None:
-        """Return labels of the parts of communities; None if nothing joins."""
+    def _refined(self, sums: LabelSums, community: PartitionedArray) -> PartitionedArray | None:
+        """Return labels of the parts of communities; None if nothing joins. `sums` begins again."""
+        level = self._level
         self._engine.superstep("refine", active=self._engine.owned, edges=level.partitioned.graph.m)
         within = with_mirrors(level, community)
         for attempt in range(_TRIES):
-            refined = self._sums(level)
-            refined.begin()
+            sums.begin()
             rounds = move_until_settled(
-                refined, seed=self._seed, level=self.levels, first_round=(1 << 16) + attempt, max_rounds=1,
+                sums, seed=self._seed, level=self.levels, first_round=(1 << 16) + attempt, max_rounds=1,
                 buckets=_BUCKETS, within=within, single_only=True,
             )  # fmt: skip
             if rounds.moves:
-                return refined.label
+                return sums.label
         return None
 
     def _contract(self, label: PartitionedArray) -> Contraction:

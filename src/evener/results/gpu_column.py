@@ -7,16 +7,40 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError
 from evener.partition.gathered import Gathered
 from evener.partition.gpu_edges_build import has_edges_on
+from evener.results.record import RunRecord
+from evener.system.agreement import collective
 
 if TYPE_CHECKING:
     from evener.elements import Element
-    from evener.results.record import RunRecord
 
-__all__ = ["column_on_gpu"]
+__all__ = ["GpuColumns"]
 
 
-def column_on_gpu(result: RunRecord, name: str) -> Any:
-    """Return a column of a result as an array on the first GPU of its run; see `Result.device`."""
+class GpuColumns(RunRecord):
+    """The columns of a run as arrays on its GPU; see `Result`."""
+
+    @collective()
+    def device(self, name: str) -> Any:
+        """Return an array of the result, or the ids as "vertex", on the GPU of the run, in the order of ids.
+
+        If one GPU ran alone, its values stay there. Otherwise, the host gathers them and copies them to the
+        first GPU. With several ranks, this is a collective operation, and each rank gets its ``block``.
+
+        Returns
+        -------
+        cupy.ndarray, shape (n,)
+            A new array with ``__cuda_array_interface__`` and ``__dlpack__``. Vertices are ids, -1 for none.
+
+        Raises
+        ------
+        ArgumentError
+            If the run used no GPU, or the array has ids that are not integers.
+        """
+        return _column(self, name)
+
+
+def _column(result: RunRecord, name: str) -> Any:
+    """Return a column of a result, or the ids, on the first GPU of its run."""
     placed = result.partitioned
     elements = [] if placed is None else placed.elements
     gpu = next((element for element in elements if element.kind == "cuda"), None)

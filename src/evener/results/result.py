@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError
 from evener.graph.checks import check_path, is_integral
 from evener.graph.views import html_table, id_column
+from evener.results.gpu_column import GpuColumns
 from evener.results.path import path_to
-from evener.results.record import RunRecord
 from evener.system.agreement import collective
 from evener.system.html import escape
 from evener.system.world import SingleProcess
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from evener.results.record import RunRecord
+
 __all__ = ["Result", "check_name"]
 
 
@@ -28,7 +30,7 @@ _SHOWN = 10
 _SUFFIXES = {"report": (".html", ".htm"), "trace": (".json",)}
 
 
-class Result(RunRecord):
+class Result(GpuColumns):
     """The result of a run: a mapping from a name to an array with one value per vertex.
 
     A result has the methods of a `collections.abc.Mapping`, but is not an instance of it: libraries of data
@@ -118,27 +120,6 @@ class Result(RunRecord):
         vars(whole).update(vars(self), _gather=dict.fromkeys(self), _gathered=gathered, _named={})
         whole.world, whole.block, whole._ids = SingleProcess(), range(self.graph.n), ids
         return whole
-
-    @collective()
-    def device(self, name: str) -> Any:
-        """Return an array of the result, or the ids as "vertex", on the GPU of the run, in the order of ids.
-
-        If one GPU ran alone, its values stay there. Otherwise, the host gathers them and copies them to the
-        first GPU. With several ranks, this is a collective operation, and each rank gets its ``block``.
-
-        Returns
-        -------
-        cupy.ndarray, shape (n,)
-            A new array with ``__cuda_array_interface__`` and ``__dlpack__``. Vertices are ids, -1 for none.
-
-        Raises
-        ------
-        ArgumentError
-            If the run used no GPU, or the array has ids that are not integers.
-        """
-        from evener.results.gpu_column import column_on_gpu
-
-        return column_on_gpu(self, name)
 
     @collective()
     def top(self, k: int = 10) -> list[tuple[Any, int | float]]:

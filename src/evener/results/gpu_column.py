@@ -8,7 +8,7 @@ from evener.errors import ArgumentError
 from evener.partition.gathered import Gathered
 from evener.partition.gpu_edges_build import has_edges_on
 from evener.results.record import RunRecord
-from evener.system.agreement import collective
+from evener.system.agreement import collective, on_all_ranks
 
 if TYPE_CHECKING:
     from evener.elements import Element
@@ -19,7 +19,7 @@ __all__ = ["GpuColumns"]
 class GpuColumns(RunRecord):
     """The columns of a run as arrays on its GPU; see `Result`."""
 
-    @collective()
+    @collective(name="Result.device")
     def device(self, name: str) -> Any:
         """Return an array of the result, or the ids as "vertex", on the GPU of the run, in the order of ids.
 
@@ -41,16 +41,7 @@ class GpuColumns(RunRecord):
 
 def _column(result: RunRecord, name: str) -> Any:
     """Return a column of a result, or the ids, on the first GPU of its run."""
-    placed = result.partitioned
-    elements = [] if placed is None else placed.elements
-    gpu = next((element for element in elements if element.kind == "cuda"), None)
-    if gpu is None:
-        where = ", ".join(element.name for element in elements) or "no element, because it is a copy"
-        msg = (
-            f"device: expected the result of a run on a GPU, found a run on {where}; "
-            f'run with on="cuda:0", or use result[{name!r}]'
-        )
-        raise ArgumentError(msg)
+    gpu = on_all_ranks(result.world, lambda: _first_gpu(result, name))
     if name == "vertex" and name not in result:
         return _ids(result, gpu)
     source = result.source(name)
@@ -71,3 +62,18 @@ def _ids(result: RunRecord, gpu: Element) -> Any:
     if has_edges_on(graph, gpu.memory) and graph.gpu_edges is not None and graph.gpu_edges.ids is not None:
         return gpu.run(graph.gpu_edges.ids.copy)
     return gpu.upload(result.ids)
+
+
+def _first_gpu(result: RunRecord, name: str) -> Element:
+    """Return the first GPU of this rank in a run; raise an error without one."""
+    placed = result.partitioned
+    elements = [] if placed is None else placed.elements
+    gpu = next((element for element in elements if element.kind == "cuda"), None)
+    if gpu is None:
+        where = ", ".join(element.name for element in elements) or "no element, because it is a copy"
+        msg = (
+            f"device: expected the result of a run on a GPU, found a run on {where}; "
+            f'run with on="cuda:0", or use result[{name!r}]'
+        )
+        raise ArgumentError(msg)
+    return gpu

@@ -73,6 +73,11 @@ def test_views_and_read_only_arrays_on_the_host():
     check(ev.Graph.from_edges(on_cpu(pairs[:, 0]), on_cpu(pairs[:, 1])))
 
 
+def test_arrow_arrays():
+    check(ev.Graph.from_edges(pa.array(TAILS), pa.array(HEADS)))
+    assert ev.Graph.from_edges(pa.array(["a"]), pa.array(["b"])).ids.tolist() == ["a", "b"]
+
+
 def test_an_arrow_device_array_in_host_memory():
     batch = pa.record_batch({"src": TAILS, "dst": HEADS})
     check(ev.Graph.from_arrow(SimpleNamespace(__arrow_c_device_array__=batch.__arrow_c_device_array__)))

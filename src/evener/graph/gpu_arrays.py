@@ -16,6 +16,8 @@ from evener.errors import ArgumentError, DeviceError, first_clause
 from evener.graph.checks import type_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evener.elements.cuda.element import CudaElement
 
 __all__ = ["GpuArray", "adopted", "gpu_array", "host_array", "on_one_gpu"]
@@ -46,12 +48,11 @@ def gpu_array(name: str, given: Any) -> GpuArray | None:
     """
     if isinstance(given, np.ndarray | list | tuple):
         return None
-    interface = _protocol(name, given, "__cuda_array_interface__")
-    device = _protocol(name, given, "__dlpack_device__")
+    interface = _protocol(name, given, lambda: getattr(given, "__cuda_array_interface__", None))
     if interface is None:
-        if device is None:
+        if not hasattr(given, "__dlpack_device__"):
             return None
-        kind, gpu = map(int, device())
+        kind, gpu = map(int, _protocol(name, given, lambda: given.__dlpack_device__()))
         if kind in (_HOST, _LOCKED):
             return None
         if kind not in (_CUDA, _MANAGED):
@@ -132,10 +133,10 @@ def host_array(name: str, given: Any) -> Any:
         raise ArgumentError(msg) from error
 
 
-def _protocol(name: str, given: Any, protocol: str) -> Any:
-    """Return an attribute of an object, or None; an object may refuse to show its values."""
+def _protocol(name: str, given: Any, read: Callable[[], Any]) -> Any:
+    """Return what a protocol says about an object; an object may refuse to show its values."""
     try:
-        return getattr(given, protocol, None)
+        return read()
     except Exception as error:  # any library's error
         msg = (
             f"{name}: expected an array of numbers, found {type_name(given)} ({first_clause(error)}); "

@@ -45,7 +45,9 @@ def csr_tensor(graph: Adjacency) -> Any:
         heads, values = torch.from_numpy(graph.targets.astype(np.int64)), _host_weights(torch, graph)
     if values is None:
         values = torch.ones(graph.m, device=heads.device)
-    return torch.sparse_csr_tensor(offsets, heads, values, size=(graph.n, graph.n))
+    # The rows are right, and PyTorch warns unless the check is switched on or off.
+    with torch.sparse.check_sparse_tensor_invariants(enable=False):
+        return torch.sparse_csr_tensor(offsets, heads, values, size=(graph.n, graph.n))
 
 
 def _host_weights(torch: Any, graph: Adjacency) -> Any:

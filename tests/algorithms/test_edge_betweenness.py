@@ -97,7 +97,28 @@ def test_more_paths_than_float64_can_count(on):
     result = ev.edge_betweenness(graph, sources=[0], normalized=False, on=on)
     first = result["centrality"][result["u"] == 0] / graph.n
     np.testing.assert_allclose(first, np.full(width, (graph.n - 1) / width), rtol=1e-12)
+    assert (result.timeline.supersteps == 1) == (len(on) == 1)
     ev.verify(result)
+
+
+@pytest.mark.parametrize("on", [["cpu:1"], ["cpu:1"] * 2])
+def test_path_counts_too_far_apart_are_refused(on):
+    """4^950 paths lead to one vertex at distance 1900, and one path leads to another."""
+    src, dst, _, middles = graphs.diamonds(950, 4)
+    path = 1 + middles.max() + np.arange(2 * 950)
+    graph = ev.Graph.from_edges(np.concatenate([src, [0], path[:-1]]), np.concatenate([dst, path]))
+    with pytest.raises(ArgumentError, match=r"from source 0 differ by a factor of over 2\^1700"):
+        ev.edge_betweenness(graph, sources=[0], on=on)
+
+
+def test_many_sources_count_more_paths_than_float64():
+    src, dst, joints, _ = graphs.diamonds(700, 4)
+    graph = ev.Graph.from_edges(src, dst)
+    sources = [0] * 17
+    by_source, by_level = (ev.betweenness(graph, sources=sources, on=on) for on in ("cpu:2", ["cpu:1"] * 2))
+    np.testing.assert_allclose(by_source["centrality"], by_level["centrality"], rtol=1e-12)
+    assert by_source["centrality"][joints[1]] > 0
+    assert by_source.timeline.supersteps == 1
 
 
 def test_the_sums_do_not_depend_on_the_threads():

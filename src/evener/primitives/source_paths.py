@@ -91,12 +91,13 @@ class SourcePaths:
         dtype = engine.partitioned.graph.weight_dtype
         self._limit = _EXACT if weights and dtype is not None and dtype.kind in "iu" else np.inf
         of_heap = shape if weights else (searches, 0)
+        keys = searches, n + 1  # of a heap, or a scale for each distance
         arrays: list[NDArray[Any] | None] = [
             np.full(shape, self._unreached),
             np.empty(shape),
             np.empty(shape),
             np.empty(shape, np.uint32),
-            np.empty(of_heap),
+            np.empty(keys),
             np.empty(of_heap, np.uint32),
             np.empty(of_heap, np.uint32),
             None if of_edges else np.zeros(shape),
@@ -119,7 +120,7 @@ class SourcePaths:
         Raises
         ------
         ManyPathsError
-            If more than 2^960 paths lead to a vertex.
+            If float64 cannot count the paths to a vertex.
         ArgumentError
             If float64 does not hold a distance.
         """

@@ -6,7 +6,8 @@ Arrays for n vertices, with a row for each search that runs at the same time:
 - `paths` float64: the number of shortest paths to a reached vertex.
 - `share` float64: ``(1 + dependency) / paths`` of a vertex, after the backward phase.
 - `order` uint32: the reached vertices by distance.
-- `keys` float64, `vertices` and `place` uint32: the heap of a search by weights.
+- `keys` float64, `vertices` and `place` uint32: the heap of a search by weights. Without weights, ``keys[i]``
+  is the factor that scaled the paths at distance i. Only ratios between neighbouring distances matter.
 - `vertex_sums` float64: the dependencies of each vertex; None if they are not wanted.
 - `edge_sums` float64: the dependencies of each stored edge; None if they are not wanted.
 
@@ -27,37 +28,61 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 # Vertices or edges whose sums a thread adds up at a time.
 _CHUNK = np.uint64(1 << 12)
-# Largest number of paths to a vertex. Its inverse keeps full precision.
+# Largest number of paths to a vertex of a search by weights. Its inverse keeps full precision.
 MAX_PATHS = 2.0**960
+# If paths at a distance exceed MANY_PATHS, they are scaled by SHRINK; then all must be at least MIN_PATHS.
+MANY_PATHS = 2.0**900
+SHRINK = 2.0**-64
+MIN_PATHS = 2.0**-960
 # Why a search ended early.
 BEYOND_FLOAT64 = np.uint64(1)
 IMPRECISE = np.uint64(2)
 
 
 @inline_step
-def _search_by_edges(offsets, targets, source, unreached, distance, paths, order):
+def _scale_level(order, paths, head, tail):
+    """Scale the paths of a level if they are many. Return the scale, or 0 if float64 has none."""
+    most = 0.0
+    least = np.inf
+    for i in range(head, tail):
+        most = max(most, paths[order[i]])
+        least = min(least, paths[order[i]])
+    if most <= MANY_PATHS:
+        return 1.0
+    for i in range(head, tail):
+        paths[order[i]] *= SHRINK
+    return SHRINK if least * SHRINK >= MIN_PATHS else 0.0
+
+
+@inline_step
+def _search_by_edges(offsets, targets, source, unreached, distance, paths, order, scales):
     """Count the shortest paths by numbers of edges. Returns (reached vertices, why the search ended)."""
     distance[source] = 0
     paths[source] = 1.0
     order[_ZERO] = source
     head = _ZERO
     tail = _ONE
+    far = _ZERO
     while head < tail:
-        v = np.uint64(order[head])
-        head += _ONE
-        if paths[v] > MAX_PATHS:
+        last = tail
+        scales[far] = _scale_level(order, paths, head, last)
+        if scales[far] == 0.0:
             return tail, BEYOND_FLOAT64
-        far = np.uint64(distance[v]) + _ONE
-        count = paths[v]
-        for e in range(offsets[v], offsets[v + _ONE]):
-            w = np.uint64(targets[e])
-            if distance[w] == unreached:
-                distance[w] = far
-                paths[w] = count
-                order[tail] = w
-                tail += _ONE
-            elif np.uint64(distance[w]) == far:
-                paths[w] += count
+        far += _ONE
+        while head < last:
+            v = np.uint64(order[head])
+            head += _ONE
+            count = paths[v]
+            for e in range(offsets[v], offsets[v + _ONE]):
+                w = np.uint64(targets[e])
+                if distance[w] == unreached:
+                    distance[w] = far
+                    paths[w] = count
+                    order[tail] = w
+                    tail += _ONE
+                elif np.uint64(distance[w]) == far:
+                    paths[w] += count
+    scales[far] = 1.0
     return tail, _ZERO
 
 
@@ -110,7 +135,7 @@ def _search_by_weights(
 
 @inline_step
 def _add_dependencies(
-    offsets, targets, weights, source, reached, distance, paths, share, order, vertex_sums, edge_sums
+    offsets, targets, weights, source, reached, distance, paths, share, order, scales, vertex_sums, edge_sums
 ):
     """Add the dependencies on a source. Returns the edges of the reached vertices."""
     edges = _ZERO
@@ -119,6 +144,9 @@ def _add_dependencies(
         edges += offsets[v + _ONE] - offsets[v]
         near = distance[v]
         count = paths[v]
+        scaled = count
+        if weights is None:
+            scaled = count * scales[np.uint64(near) + _ONE]
         through = 0.0
         for e in range(offsets[v], offsets[v + _ONE]):
             w = np.uint64(targets[e])
@@ -127,8 +155,8 @@ def _add_dependencies(
                 own = share[w]
                 through += own
                 if edge_sums is not None:
-                    edge_sums[e] += count * own
-        dependency = count * through
+                    edge_sums[e] += scaled * own
+        dependency = scaled * through
         share[v] = (1.0 + dependency) / count
         if vertex_sums is not None and v != source:
             vertex_sums[v] += dependency
@@ -142,7 +170,7 @@ def _add_source(
 ):  # fmt: skip
     """Add the dependencies on one source. Returns (reached vertices, their edges, why it ended or 0)."""
     if weights is None:
-        reached, ended = _search_by_edges(offsets, targets, source, unreached, distance, paths, order)
+        reached, ended = _search_by_edges(offsets, targets, source, unreached, distance, paths, order, keys)
     else:
         reached, ended = _search_by_weights(
             offsets, targets, weights, source, unreached, limit, distance, paths, order, keys, vertices, place
@@ -150,8 +178,9 @@ def _add_source(
     edges = _ZERO
     if ended == _ZERO:
         edges = _add_dependencies(
-            offsets, targets, weights, source, reached, distance, paths, share, order, vertex_sums, edge_sums
-        )
+            offsets, targets, weights, source, reached, distance, paths, share, order, keys, vertex_sums,
+            edge_sums,
+        )  # fmt: skip
     for i in range(reached):
         distance[order[i]] = unreached
     return reached, edges, ended

@@ -170,8 +170,9 @@ def _accumulate(
         _add_dependencies(engine, state, levels, pace, centrality)
         edges += int(levels[:, 1].sum())
         done += 1
-        # Narrow levels do not occupy several threads.
-        by_source = on_threads and levels[:, 1].sum() < NARROW * len(levels)
+        # Narrow levels do not occupy several threads. A source that reaches little shows nothing.
+        reached = levels[:, 1].sum()
+        by_source = on_threads and engine.out_edges[0] / 2 < reached < NARROW * len(levels)
     return centrality, edges
 
 

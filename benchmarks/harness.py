@@ -223,11 +223,17 @@ def record(name, *, question, rows, folder="", head=None, **more):
 
 
 def with_earlier(name, rows):
-    """Return the rows of an earlier record for other graphs and tasks, and then `rows`."""
+    """Return the rows of an earlier record for other graphs and tasks, and then `rows`.
+
+    An earlier row says in `of` when, where and by which command it was measured.
+    """
     path = RESULTS / f"{name}.json"
-    earlier = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    if not path.exists():
+        return rows
+    earlier = json.loads(path.read_text(encoding="utf-8"))
     again = {(row["graph"], row["task"]) for row in rows}
-    return [*(row for row in earlier if (row["graph"], row["task"]) not in again), *rows]
+    kept = [row for row in earlier["rows"] if (row["graph"], row["task"]) not in again]
+    return [*({"of": head_of(earlier), **row} for row in kept), *rows]
 
 
 def head_of(document):

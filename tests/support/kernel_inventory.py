@@ -6,7 +6,7 @@ from importlib import import_module
 
 from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
-from support.twins import bfs_levels, column_blocks, pagerank, partition, pull
+from support.twins import bfs_levels, column_blocks, edge_list, pagerank, partition, pull
 
 SHARED = ["bits", "exchange", "frontier", "message", "scan"]
 OF_ALGORITHMS = [
@@ -57,6 +57,7 @@ OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
 # CPU twins in the tests, for kernels that no CPU run calls.
 TWINS = {
     "column_blocks": column_blocks,
+    "edge_list": edge_list,
     "evener.algorithms.bfs:levels": bfs_levels,
     "evener.algorithms.pagerank:kernels": pagerank,
     "partition": partition,
@@ -88,6 +89,7 @@ OF_CPUS = {
 # Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and partition building.
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",
+    *(f"edge_list.{name}" for name in edge_list.__all__),
     *(f"partition.{name}" for name in partition.__all__),
 }
 

@@ -99,13 +99,20 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
     return _JUDGES[algorithm](edges, parameters, arrays, outcome or {})
 
 
+def has_judge(algorithm):
+    """Return whether there is a judge of the answers of an algorithm."""
+    return algorithm in _JUDGES
+
+
 def judgeable(spec, result):
     """Return whether an answer is defined: eigenvectors that have not converged are not."""
     return result.outcome.get("converged") is not False or spec.name not in _EIGENVECTORS
 
 
 def is_undefined(name, edges, arguments):
-    """Return whether a graph has no answer: without a cycle, no eigenvalue is above 0."""
+    """Return whether a graph has no answer: no eigenvalue above 0 without a cycle, or paths of length 0."""
+    if "betweenness" in name:
+        return bool(_uses_weights(edges, arguments)) and 0 in edges.weights
     matrix = _weighted_matrix(edges, {"weights": arguments.get("weights")})
     graph = nx.from_numpy_array(matrix, create_using=nx.DiGraph)
     return name == "eigenvector" and matrix.any() and nx.is_directed_acyclic_graph(graph)

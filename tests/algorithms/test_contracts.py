@@ -65,7 +65,7 @@ class TestBetweenness(AlgorithmContract):
 
 
 # In files of their own.
-ELSEWHERE = {"coloring", "core_number", "leiden", "scc", "spanning_forest"}
+ELSEWHERE = {"coloring", "core_number", "edge_betweenness", "leiden", "scc", "spanning_forest"}
 
 
 def test_every_algorithm_has_a_contract():

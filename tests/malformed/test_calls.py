@@ -143,7 +143,7 @@ CALLS = {
     "verify bfs path.txt --source 0 extra.csv more": "extra argument",
     "verify bfs path.txt absent.parquet --source 0": "absent.parquet",
     "verify bfs path.txt broken.parquet --source 0": "broken.parquet: expected a table of results",
-    "verify bfs path.txt table.csv --source 0": "each of the 4 vertices of the graph, found 1 rows",
+    "verify bfs path.txt table.csv --source 0": "each of the 4 vertices of the graph, found 1 row",
     "verify pagerank path.txt names.csv": "expected a column 'vertex'",
     "bench wcc path.txt --repeats 0": "--repeats",
     "bench bfs grid:1x1": "nothing to time",

@@ -222,6 +222,20 @@ def record(name, *, question, rows, folder="", head=None, **more):
     print(f"wrote {path.parent.name}/{path.name}")
 
 
+def with_earlier(name, rows):
+    """Return the rows of an earlier record for other graphs and tasks, and then `rows`.
+
+    An earlier row says in `of` when, where and by which command it was measured.
+    """
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return rows
+    earlier = json.loads(path.read_text(encoding="utf-8"))
+    again = {(row["graph"], row["task"]) for row in rows}
+    kept = [row for row in earlier["rows"] if (row["graph"], row["task"]) not in again]
+    return [*({"of": head_of(earlier), **row} for row in kept), *rows]
+
+
 def head_of(document):
     """Return command, date and machine of a record."""
     own = ("command", "when", "commit", "machine", "load before", "versions")

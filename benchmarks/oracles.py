@@ -87,7 +87,8 @@ def judge(algorithm, edges, parameters, arrays, outcome=None):
         The number of iterations, and whether the run converged.
     """
     of_graph = dict.fromkeys(("transitivity", "modularity", "diameter"), 1)
-    rows = {**of_graph, "spanning_forest": len(arrays.get("weight", ()))}.get(algorithm, edges.n)
+    of_edges = {"spanning_forest": len(arrays.get("weight", ())), "edge_betweenness": len(edges.tails)}
+    rows = {**of_graph, **of_edges}.get(algorithm, edges.n)
     if algorithm in _PAIR_SCORES:
         rows = len(arrays["first"])
     for name, values in arrays.items():
@@ -268,6 +269,9 @@ def _betweenness(edges, parameters, arrays, _):
         return f"centrality has the type {found.dtype}"
     sources = parameters["sources"]
     sources = list(range(n)) if sources is None else sources
+    if _uses_weights(edges, parameters):
+        total = _dependencies_by_weights(edges, sources)[0]
+        return _is_scaled(edges, parameters, found, total, len(sources), ends=(n - 1) * (n - 2), least=3)
     matrix = edges.matrix()
     np.fill_diagonal(matrix, 0)
     distance = np.full((n, n), np.inf)
@@ -284,17 +288,86 @@ def _betweenness(edges, parameters, arrays, _):
             inner = distance[s] + distance[:, t] == distance[s, t]
             inner[[s, t]] = False
             total[inner] += paths[s, inner] * paths[inner, t] / paths[s, t]
-    scale = 0.0
-    if n > 2 and sources:
-        ends = (n - 1) * (n - 2) if parameters["normalized"] else 1 if edges.directed else 2
-        scale = n / len(sources) / ends
-    expected = total * scale
-    absolute = float(expected.max(initial=0)) * _RELATIVE[found.dtype.name] / 10
+    expected = total * _scale(edges, parameters, len(sources), ends=(n - 1) * (n - 2), least=3)
     if edges.simple and len(sources) == n and len(set(sources)) == n:
         simple = nx.DiGraph(edges.networkx) if edges.directed else nx.Graph(edges.networkx)
         other = nx.betweenness_centrality(simple, normalized=parameters["normalized"])
         np.testing.assert_allclose(expected, [other[v] for v in range(n)], rtol=1e-9, atol=1e-12)
+    return _is_scaled(edges, parameters, found, total, len(sources), ends=(n - 1) * (n - 2), least=3)
+
+
+def _scale(edges, parameters, sources, *, ends, least):
+    if edges.n < least or not sources:
+        return 0.0
+    return edges.n / sources / (ends if parameters["normalized"] else 1 if edges.directed else 2)
+
+
+def _is_scaled(edges, parameters, found, total, sources, *, ends, least):
+    expected = total * _scale(edges, parameters, sources, ends=ends, least=least)
+    absolute = float(expected.max(initial=0)) * _RELATIVE[found.dtype.name] / 10
     return _close(found, expected, _RELATIVE[found.dtype.name], absolute)
+
+
+def _dependencies_by_weights(edges, sources):
+    """Return the shares of shortest paths of vertices and of arcs, by recursion; weights are above 0."""
+    arcs = edges.arcs
+    out = [[i for i, arc in enumerate(arcs) if arc[0] == u] for u in range(edges.n)]
+    total, of_arcs = np.zeros(edges.n), np.zeros(len(arcs))
+    for source in sources:
+        distance = [math.inf] * edges.n
+        distance[source] = 0
+        for _ in range(edges.n):
+            for u, v, w in arcs:
+                distance[v] = min(distance[v], distance[u] + w)
+        tight = {i for i, (u, v, w) in enumerate(arcs) if distance[v] == distance[u] + w < math.inf}
+        paths = dict.fromkeys(range(edges.n), 0)  # exact integers
+        paths[source] = 1
+        nearest_first = sorted(range(edges.n), key=distance.__getitem__)
+        for u in nearest_first:
+            for i in tight.intersection(out[u]):
+                paths[arcs[i][1]] += paths[u]
+        behind = np.zeros(edges.n)
+        for u in reversed(nearest_first):
+            for i in tight.intersection(out[u]):
+                v = arcs[i][1]
+                share = paths[u] / paths[v] * (1 + behind[v])
+                of_arcs[i] += share
+                behind[u] += share
+        behind[source] = 0
+        total += behind
+    return total, of_arcs
+
+
+def _edge_betweenness(edges, parameters, arrays, _):
+    found, n = arrays["centrality"], edges.n
+    if found.dtype.name not in _RELATIVE:
+        return f"centrality has the type {found.dtype}"
+    sources = parameters["sources"]
+    sources = list(range(n)) if sources is None else sources
+    weights = edges.weights if _uses_weights(edges, parameters) else [1] * len(edges.tails)
+    plain = Edges(n, edges.tails, edges.heads, weights, edges.directed)
+    sums = _dependencies_by_weights(plain, sources)[1]
+    groups = {}
+    for (u, v, w), own in zip(plain.arcs, sums.tolist(), strict=True):
+        ends = (u, v) if edges.directed or u <= v else (v, u)
+        groups.setdefault((*ends, w), []).append(own)
+    rows = []
+    for (u, v, _w), own in sorted(groups.items()):
+        # Equal edges share evenly; both arcs of an undirected edge count.
+        count = len(own) if edges.directed or u == v else len(own) // 2
+        rows += [(u, v, sum(own) / count)] * count
+    if [(u, v) for u, v, _ in rows] != list(zip(arrays["u"].tolist(), arrays["v"].tolist(), strict=True)):
+        return "the rows are not the edges in ascending order"
+    total = np.array([own for _, _, own in rows])
+    if edges.simple and len(sources) == n and len(set(sources)) == n:
+        simple = nx.DiGraph(edges.networkx) if edges.directed else nx.Graph(edges.networkx)
+        weight = "weight" if _uses_weights(edges, parameters) else None
+        other = nx.edge_betweenness_centrality(simple, normalized=False, weight=weight)
+        expected = {tuple(sorted(ends)) if not edges.directed else ends: own for ends, own in other.items()}
+        np.testing.assert_allclose(
+            total / (1 if edges.directed else 2), [expected[row[:2]] for row in rows], rtol=1e-9, atol=1e-12
+        )
+    return _is_scaled(edges, parameters, found, total, len(sources), ends=n * (n - 1), least=2)
 
 
 def _cdlp(edges, parameters, arrays, _):
@@ -656,6 +729,7 @@ _JUDGES = {
     "coloring": _coloring,
     "eigenvector": _eigenvector_centrality,
     "harmonic": _harmonic,
+    "edge_betweenness": _edge_betweenness,
     "eccentricity": _eccentricity,
     "diameter": _diameter,
     "hits": _hits,

@@ -21,7 +21,7 @@ import cupy
 
 import evener as ev
 import harness
-from evener.partition.gpu_build import _Build
+from evener.partition.gpu_build import RowsBuild
 
 PHASES = {
     "upload_offsets": "copy offsets",
@@ -104,19 +104,19 @@ def _placed(graph, on, policy):
 @contextmanager
 def _by_host():
     """Let the host build all partitions."""
-    fits = _Build.numbers_fit
-    _Build.numbers_fit = lambda *_: False
+    fits = RowsBuild.numbers_fit
+    RowsBuild.numbers_fit = lambda *_: False
     try:
         yield
     finally:
-        _Build.numbers_fit = fits
+        RowsBuild.numbers_fit = fits
 
 
 @contextmanager
 def _phases():
     """Count the seconds of each phase, and wait for the GPU after each."""
     seconds = {}
-    before = {name: getattr(_Build, name) for name in PHASES}
+    before = {name: getattr(RowsBuild, name) for name in PHASES}
 
     def clocked(name, method):
         def run(self, *args):
@@ -129,12 +129,12 @@ def _phases():
         return run
 
     for name, method in before.items():
-        setattr(_Build, name, clocked(name, method))
+        setattr(RowsBuild, name, clocked(name, method))
     try:
         yield seconds
     finally:
         for name, method in before.items():
-            setattr(_Build, name, method)
+            setattr(RowsBuild, name, method)
 
 
 def _check_same(one, other):

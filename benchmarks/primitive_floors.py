@@ -12,7 +12,6 @@ run on the directed graph of the same scale.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 
@@ -145,15 +144,11 @@ def main():
         set_num_threads(int(threads))
     rows, results = [], []
     name_of_record = "primitive_floors" if kind == "cpu" else "primitive_floors_cuda"
-    earlier = _rows_of(harness.RESULTS / f"{name_of_record}.json") if options.keep else []
 
     def record():
         if not options.no_record:
-            again = {(row["graph"], row["task"]) for row in rows}
-            kept = [row for row in earlier if (row["graph"], row["task"]) not in again]
-            harness.record(
-                name_of_record, question=__doc__.splitlines()[0], on=options.on, rows=[*kept, *rows]
-            )
+            kept = harness.with_earlier(name_of_record, rows) if options.keep else rows
+            harness.record(name_of_record, question=__doc__.splitlines()[0], on=options.on, rows=kept)
 
     for name in options.graphs:
         for directed in (False, True):
@@ -174,10 +169,6 @@ def main():
             row["verified"] = True
     record()
     _show(rows)
-
-
-def _rows_of(record):
-    return json.loads(record.read_text())["rows"] if record.exists() else []
 
 
 def _show(rows):

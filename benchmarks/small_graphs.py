@@ -122,7 +122,7 @@ def draw_arguments(rng, algorithm, small):
         if rng.random() < 0.3:
             found["personalization"] = {vertex: float(rng.integers(1, 5)) for vertex in some()}
         return found
-    if algorithm == "betweenness":
+    if algorithm in ("betweenness", "edge_betweenness"):
         found = {"normalized": bool(rng.integers(2))}
         draw_sources = rng.random()
         if draw_sources < 0.3:

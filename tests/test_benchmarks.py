@@ -60,6 +60,7 @@ TINY = {
 # Benchmarks that need a GPU.
 TINY_ON_GPU = {
     "placing": ["--graphs", "rmat:8", "--rounds", "1"],
+    "gpu_arrays": ["--scales", "8", "--rounds", "1", "--host-rounds", "1"],
     "gpu_rivals": ["--scales", "8", "--sources", "4", "--rounds", "1"],
     "primitives_gpu": ["--graphs", "rmat:8", "--rounds", "1"],
     "primitive_floors": ["--on", "cuda:0", "--graphs", "rmat:8", "--rounds", "1"],

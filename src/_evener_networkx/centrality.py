@@ -13,6 +13,8 @@ import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
 from _evener_networkx.searches import search, searches, weighted_rows
 from _evener_networkx.table import dispatched
+from evener.graph.graph import Graph
+from evener.graph.networkx import edges_in_node_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +40,29 @@ def _ends_of_paths(G: Any, sources: Sequence[int]) -> NDArray[np.int64]:
     return ends
 
 
-@dispatched(work="pairs", passes=3, only={"weight": None}, refuse=_endpoints)
+def _path_rows(G: Any, weight: Any) -> Graph:
+    """Return the rows with the lengths of edges; the lightest of parallel edges counts, as one path."""
+    rows = G.simple if weight is None else weighted_rows(G, weight)
+    if rows.weights is None:
+        return G.simple  # type: ignore[no-any-return]
+    if not (rows.weights > 0).all():
+        msg = f"the edge attribute {weight!r} has weights of 0"
+        raise NotImplementedError(msg)
+    if not G.is_multigraph():
+        return rows
+    tails = np.repeat(np.arange(G.n), G.out_degree)
+    order = np.lexsort((rows.weights, rows.targets, tails))
+    kept = order[np.diff(tails[order] * G.n + rows.targets[order], prepend=-1) != 0]
+    offsets = np.append(0, np.cumsum(np.bincount(tails[kept], minlength=G.n))).astype(np.uint64)
+    own = rows.targets[kept], rows.weights[kept]
+    return Graph(offsets, own[0], weights=own[1], directed=G.is_directed(), validate=False)
+
+
+def _sources(G: Any, drawn: list[Any] | None) -> list[int]:
+    return list(range(G.n)) if drawn is None else G.numbers(drawn)
+
+
+@dispatched(work="pairs", passes=3, weight="weight", refuse=_endpoints)
 def betweenness_centrality(
     G: Any,
     k: Any = None,
@@ -53,8 +77,8 @@ def betweenness_centrality(
     drawn = None if k is None else seed.sample(G.nodes, k)
     if drawn == []:
         raise LeaveToNetworkXError
-    sources = list(range(G.n)) if drawn is None else G.numbers(drawn)
-    result = ev.betweenness(G.simple, sources=sources, normalized=False)
+    sources, rows = _sources(G, drawn), _path_rows(G, weight)
+    result = ev.betweenness(rows, sources=sources, normalized=False, weights=rows.weights is not None)
     # Without factors, as NetworkX adds them up; its own function then scales them as its version does.
     sums = result["centrality"] * (len(sources) / G.n * (1 if G.is_directed() else 2))
     if endpoints:
@@ -71,6 +95,30 @@ def betweenness_centrality(
     return rescale(  # type: ignore[no-any-return]
         G.by_node(sums), G.n, **{name: value for name, value in given.items() if name in taken}
     )
+
+
+@dispatched(work="pairs", passes=4, weight="weight", kind="simple")
+def edge_betweenness_centrality(
+    G: Any, k: Any = None, normalized: Any = True, weight: Any = None, seed: Any = None
+) -> dict[tuple[Any, Any], float]:
+    drawn = None if k is None else seed.sample(G.nodes, k)
+    if G.n == 0 or drawn == []:
+        raise LeaveToNetworkXError
+    sources, rows = _sources(G, drawn), _path_rows(G, weight)
+    result = ev.edge_betweenness(rows, sources=sources, normalized=False, weights=rows.weights is not None)
+    # Without factors, as above.
+    sums = result["centrality"] * (len(sources) / G.n * (1 if G.is_directed() else 2))
+    # In NetworkX's order of edges, which decides ties. The first end of an undirected edge comes first.
+    tails, heads, _, _ = edges_in_node_order(G.source, None)
+    kept = slice(None) if G.is_directed() else tails <= heads
+    ends = tails[kept].astype(np.int64), heads[kept].astype(np.int64)
+    places = np.searchsorted(result["u"] * G.n + result["v"], ends[0] * G.n + ends[1])
+    edges = zip(G.named(ends[0]), G.named(ends[1]), strict=True)
+    values = dict(zip(edges, sums[places].tolist(), strict=True))
+    given = {"normalized": normalized, "directed": G.is_directed()}
+    if hasattr(networkx_betweenness, "_rescale_e"):
+        return networkx_betweenness._rescale_e(values, G.n, **given)  # type: ignore[no-any-return]  # noqa: SLF001 - as above
+    return networkx_betweenness._rescale(values, G.n, **given, sampled_nodes=drawn)  # type: ignore[no-any-return]  # noqa: SLF001 - as above
 
 
 def _closeness(distance: NDArray[Any], n: int, *, wf_improved: bool) -> float:

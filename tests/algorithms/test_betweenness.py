@@ -15,6 +15,7 @@ from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.formats import read
 from evener.graph.graph import Graph
 from evener.partition.build import partition
+from evener.primitives import source_paths
 from evener.spec.verify import verify
 from support import graphs, reference
 from support.pair_cover import pairwise_cover
@@ -268,6 +269,7 @@ def test_few_sources_have_one_superstep_per_level():
 
 def test_many_sources_have_a_bounded_timeline(monkeypatch):
     monkeypatch.setattr(search, "RUNS_OF_SOURCES", 7)
+    monkeypatch.setattr(source_paths, "FEW_EDGES", 0)
     graph = graph_of(40, [(v, v + 1) for v in range(39)], directed=False)
     seen = []
     result = betweenness(graph, on=["cpu:1"], progress=seen.append)

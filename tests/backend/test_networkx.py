@@ -249,7 +249,8 @@ def test_weights_that_are_not_exact_are_refused(weight):
 def test_arguments_that_differ_are_refused_with_a_reason():
     graph = GRAPHS["random"]
     refused = [
-        ("betweenness_centrality", {"weight": "weight"}, "weight="),
+        ("betweenness_centrality", {"weight": lambda *_: 1}, "weight="),
+        ("edge_betweenness_centrality", {"weight": lambda *_: 1}, "weight="),
         ("dijkstra_path", {"source": 0, "target": 1, "weight": lambda *_: 1}, "weight="),
         ("katz_centrality", {"beta": dict.fromkeys(graph, 1)}, "beta="),
         ("hits", {"nstart": dict.fromkeys(graph, 1)}, "nstart="),
@@ -298,6 +299,50 @@ def test_sampled_betweenness_draws_and_scales_as_networkx(k, normalized):
         given = {"k": k, "normalized": normalized, "seed": 9}
         theirs = nx.betweenness_centrality(graph, **given)
         assert_close(nx.betweenness_centrality(graph, backend="evener", **given), theirs)
+
+
+@pytest.mark.parametrize("function", [nx.betweenness_centrality, nx.edge_betweenness_centrality])
+@pytest.mark.parametrize("k", [None, 3, 12])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_betweenness_by_weights(function, k, normalized):
+    """Rounded weights make many paths equally long."""
+    for directed in (False, True):
+        graph = nx.gnm_random_graph(12, 40, seed=5, directed=directed)
+        for number, (_, _, edge) in enumerate(graph.edges(data=True)):
+            edge["weight"] = [0.1, 0.2, 0.3, 1, 2][number % 5]
+        for attribute in (None, "weight", "no such attribute"):
+            given = {"k": k, "normalized": normalized, "weight": attribute, "seed": 4}
+            theirs, ours = function(graph, **given), function(graph, backend="evener", **given)
+            assert list(ours) == list(theirs)
+            assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("shape", ["random", "strings", "directed", "loops", "grid", "single", "strong"])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_edges_have_the_names_and_the_order_of_networkx(shape, normalized):
+    graph = GRAPHS[shape]
+    theirs = nx.edge_betweenness_centrality(graph, normalized=normalized)
+    ours = nx.edge_betweenness_centrality(graph, normalized=normalized, backend="evener")
+    assert list(ours) == list(theirs)
+    assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def test_the_lightest_of_parallel_edges_is_the_way():
+    for kind in (nx.MultiGraph, nx.MultiDiGraph):
+        rng = np.random.default_rng(3)
+        graph = kind()
+        graph.add_weighted_edges_from([(int(u), int(v), int(w)) for u, v, w in rng.integers(1, 9, (60, 3))])
+        theirs = nx.betweenness_centrality(graph, weight="weight")
+        ours = nx.betweenness_centrality(graph, weight="weight", backend="evener")
+        assert ours == pytest.approx(theirs, rel=1e-12)
+        assert "multigraph" in BACKEND.can_run("edge_betweenness_centrality", (graph,), {})
+
+
+@pytest.mark.parametrize("function", [nx.betweenness_centrality, nx.edge_betweenness_centrality])
+def test_weights_of_0_are_refused(function):
+    graph = nx.Graph([(0, 1, {"weight": 0}), (1, 2, {"weight": 1})])
+    with pytest.raises(NotImplementedError):
+        function(graph, weight="weight", backend="evener")
 
 
 def test_small_graphs_stay_in_networkx():

@@ -73,7 +73,7 @@ def sssp(placed, **options):
 
 
 def betweenness(placed, **options):
-    return ev.betweenness(placed, sources=range(1, 24), **options)
+    return ev.betweenness(placed, sources=range(1, 17), **options)
 
 
 # An algorithm, a graph, and the superstep at which the run stops.
@@ -84,7 +84,7 @@ CASES = {
     "bfs": (bfs, "grid:9x60", 7),
     "sssp": (sssp, "grid:40x40,weights=real", 9),
     "sssp of integers": (sssp, "grid:40x40,weights=1..99", 9),
-    "betweenness": (betweenness, "rmat:8", 7),
+    "betweenness": (betweenness, "rmat:8", 20),
     "gimv": (components, "grid:9x9", 6),
     "gimv with weights": (shortest_paths, "grid:9x9,weights=real", 6),
     "gimv with fields": (shortest_paths_with_parents, "grid:9x9,weights=1..9", 6),

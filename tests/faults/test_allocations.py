@@ -19,6 +19,7 @@ from support.kernel_inventory import find_kernels_of_gpus
 ARGUMENTS = {
     "pagerank": {"tol": 0, "max_iter": 3},
     "betweenness": {"sources": [1, 2]},
+    "edge_betweenness": {"sources": [1, 2]},
     "bfs": {"source": 0},
     "sssp": {"source": 0},
 }

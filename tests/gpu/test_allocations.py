@@ -16,6 +16,7 @@ from support.failing_allocations import FailingAllocations
 ARGUMENTS = {
     "pagerank": {"tol": 0, "max_iter": 3},
     "betweenness": {"sources": [1, 2]},
+    "edge_betweenness": {"sources": [1, 2]},
     "bfs": {"source": 0},
     "sssp": {"source": 0},
 }

@@ -7,7 +7,7 @@ import pytest
 import evener as ev
 from evener.elements.cuda.discovery import gpus
 from evener.partition import gpu_build
-from evener.partition.gpu_build import _Build
+from evener.partition.gpu_build import RowsBuild
 from support.gpu_build_cases import EDGES, POLICIES, WEIGHTS, check_same, graph_of
 from support.pair_cover import pairwise_cover
 
@@ -17,15 +17,15 @@ PLACES = [["cuda:0"], ["cuda:0", "cuda:0"], ["cuda:0", "cuda:1"], ["cpu:1", "cud
 def check(monkeypatch, graph, on, **how):
     """Compare the partitions that GPUs build with those of the host."""
     placed = []
-    build = _Build.finish
+    build = RowsBuild.finish
     with monkeypatch.context() as noting:
-        noting.setattr(_Build, "finish", lambda self, *args: placed.append(self) or build(self, *args))
+        noting.setattr(RowsBuild, "finish", lambda self, *args: placed.append(self) or build(self, *args))
         one = ev.partition(graph, on, **how)
     assert len(placed) == sum(
         p.owned > 0 for p, e in zip(one.partitions, one.elements, strict=True) if e.kind == "cuda"
     )
     with monkeypatch.context() as refusing:
-        refusing.setattr(_Build, "numbers_fit", lambda *_: False)
+        refusing.setattr(RowsBuild, "numbers_fit", lambda *_: False)
         check_same(one, ev.partition(graph, on, **how))
 
 

@@ -56,6 +56,17 @@ def test_messages_of_many_numbers():
         )
 
 
+def test_values_with_many_fields():
+    graph, fields = ev.Graph.from_edges([0], [1]), {f"x{i}": i for i in range(33)}
+
+    def run(on):
+        return ev.gimv(graph, lambda m, v: v[32], max, lambda old, new: old, fields, until=1, on=on)
+
+    assert run("cpu")["x31"].tolist() == [31, 31]
+    with pytest.raises(ev.ArgumentError, match="gimv with more than 32 fields runs on CPUs, and"):
+        run("cuda:0")
+
+
 @pytest.mark.parametrize("on", SPLITS)
 @pytest.mark.parametrize("spec", ["rmat:14", "rmat:13,directed", "uniform:12"])
 def test_column_blocks(monkeypatch, spec, on):

@@ -135,7 +135,7 @@ def test_devices_measures_the_route_between_gpus():
     assert done.returncode == 0, done.stderr
     (route,) = json.loads(done.stdout)["gpu_routes"]
     assert (route["first"], route["second"], route["transport"]) == (0, 1, "ipc")
-    assert 0 < route["latency"] < 0.01
+    assert 0 < route["latency"] < 1  # seconds
     assert route["bandwidth"] > 1e9
 
 

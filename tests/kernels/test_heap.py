@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evener.kernels.cpu.heap import drop_first, push
+from evener.kernels.cpu.indexed_heap import lower, take_first
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.float64])
@@ -43,3 +44,23 @@ def test_keys_come_out_in_order(dtype, count):
     for held in range(count, 0, -1):
         assert keys[0] == drawn[vertices[0]] == count - held
         drop_first(keys, vertices, np.uint64(held))
+
+
+@given(steps=st.lists(st.tuples(st.integers(0, 9), st.floats(0, 8)), max_size=80))
+def test_keys_of_an_indexed_heap_may_fall(steps):
+    """Each step lowers the key of a vertex, or adds the vertex; every third step removes the first."""
+    keys, vertices, place = np.empty(10), np.empty(10, np.uint32), np.empty(10, np.uint32)
+    expected: dict[int, float] = {}
+    for number, (vertex, key) in enumerate(steps):
+        if vertex in expected:
+            key = min(key, expected[vertex])
+            lower(keys, vertices, place, np.uint64(place[vertex]), key, np.uint64(vertex))
+        else:
+            lower(keys, vertices, place, np.uint64(len(expected)), key, np.uint64(vertex))
+        expected[vertex] = key
+        if number % 3 == 2:
+            first = int(take_first(keys, vertices, place, np.uint64(len(expected))))
+            assert expected.pop(first) <= min(expected.values(), default=np.inf)
+        held = len(expected)
+        assert dict(zip(vertices[:held].tolist(), keys[:held].tolist(), strict=True)) == expected
+        assert vertices[place[list(expected)]].tolist() == list(expected)

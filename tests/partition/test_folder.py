@@ -22,6 +22,7 @@ from support.fake_gpu import FakeGpu
 ARGUMENTS = {
     "pagerank": {"tol": 0, "max_iter": 3},
     "betweenness": {"sources": [1, 2]},
+    "edge_betweenness": {"sources": [1, 2]},
     "bfs": {"source": 0},
     "sssp": {"source": 0},
 }
@@ -194,7 +195,9 @@ def test_elements_with_separate_memories(tmp_path, directed):
 def test_rows_of_a_gpu_are_sorted_for_a_cpu(tmp_path, monkeypatch, undirected):
     """Rows are ascending on a GPU with column blocks. On a CPU, rows begin with hubs."""
     monkeypatch.setattr(FakeGpu, "table_columns", 1024)
-    monkeypatch.setattr(import_module("evener.partition.gpu_build")._Build, "numbers_fit", lambda *_: False)
+    monkeypatch.setattr(
+        import_module("evener.partition.gpu_build").RowsBuild, "numbers_fit", lambda *_: False
+    )
 
     def mixed():
         return [CpuElement("cpu:1", 1), FakeGpu("cuda:0", 0)]

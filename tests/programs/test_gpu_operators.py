@@ -1,4 +1,4 @@
-"""Operators link into all GPU kernels of GIM-V; these tests need no GPU."""
+"""Operators link into GPU kernels over column blocks and of MapReduce; these tests need no GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evener.elements.cuda.source import declarations
 from evener.errors import DeviceError
 from evener.kernels.kernel import LinkedFile
 from evener.programs import compilation
-from evener.programs.kernels_gpu import COLUMNS, FILES
+from evener.programs.column_kernels import COLUMNS
 from evener.programs.mapreduce.gimv import FILE as STAGES
 from evener.programs.operators import read_operator
 
@@ -64,7 +64,7 @@ def test_operators_link_into_every_kernel(arch, value, wide, weight):
     def message(m, v, degree):
         return m + _inner(v) / degree if real else m + v // degree
 
-    for file in (*FILES, COLUMNS, STAGES):
+    for file in (COLUMNS, STAGES):
         for types in {tuple(sorted(one.types)) for one in declarations(file).values()}:
             bound = {t: {"Value": value, "Wide": wide, "Weight": weight}[t] for t in types}
             # Kernels for column blocks have no template parameters, and see doubles.
@@ -83,9 +83,9 @@ def test_gpus_newer_than_the_linker_get_ptx():
 
 def test_linked_kernels_are_loaded_from_the_cache_folder(monkeypatch):
     types = {"Value": "float", "Wide": "double"}
-    first = linked(FILES[0], lambda m, v: 2 * v, types, "sm_90")
+    first = linked(STAGES, lambda m, v: 2 * v, types, "sm_90")
     monkeypatch.setattr(compiling, "link", None)
-    assert linked(FILES[0], lambda m, v: 2 * v, types, "sm_90") == first
+    assert linked(STAGES, lambda m, v: 2 * v, types, "sm_90") == first
 
 
 def test_the_error_for_unsupported_code_names_the_line():

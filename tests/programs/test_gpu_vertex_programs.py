@@ -13,7 +13,7 @@ import evener as ev
 from evener.elements.cuda.compile import compiled
 from evener.elements.cuda.source import declarations
 from evener.programs import vertex_run
-from evener.programs.kernels_gpu import COLUMNS
+from evener.programs.column_kernels import COLUMNS
 from evener.programs.vertex_kernels_gpu import APPLY, COMBINE, FREQUENT, TILES, TUPLES
 from evener.spec import registry
 
@@ -59,6 +59,20 @@ def tuples(graph):
     ev.vertex_program(graph, program)
 
 
+def numbers(graph):
+    ev.gimv(
+        graph,
+        lambda m, v, degree, vertex, n: inner(v) + degree + vertex % n,
+        max,
+        lambda old, new, degree, vertex, n, total, initial: old + new + degree + vertex + n + total + initial,
+        np.float32(1),
+    )
+
+
+def numbers_of_edges(graph):
+    ev.gimv(graph, lambda m, v: m + v, min, lambda old, new, initial: min(old, new, initial), 1)
+
+
 def values_with_fields(graph):
     ev.gimv(
         graph,
@@ -74,6 +88,11 @@ EVERY_PARAMETER = {
     "tuples": tuples,
     "most frequent": lambda graph: every_parameter(graph, "most_frequent"),
 }
+GIMV = {
+    "gimv": values_with_fields,
+    "gimv of numbers": numbers,
+    "gimv of numbers of edges": numbers_of_edges,
+}
 LIBRARY = {
     name: registry.find(name).function()
     for name in registry.builtin_names()
@@ -82,7 +101,7 @@ LIBRARY = {
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
 CASES = [
     *zip(EVERY_PARAMETER, ARCHITECTURES, strict=True),
-    ("gimv", "sm_90"),
+    *zip(GIMV, cycle(["sm_90"]), strict=False),
     *zip(LIBRARY, cycle(ARCHITECTURES), strict=False),
 ]
 
@@ -111,7 +130,7 @@ def step_of(monkeypatch, run):
 )
 def test_programs_link_into_their_kernels(monkeypatch, name, arch):
     """The linker inlines the functions of a program, and each kernel can be loaded by its name."""
-    step, shape = step_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | {"gimv": values_with_fields})[name])
+    step, shape = step_of(monkeypatch, (EVERY_PARAMETER | LIBRARY | GIMV)[name])
     gather = FREQUENT if name in ("cdlp", "most frequent") else COMBINE
     wide = "double" if shape.message.kinds == "f" else "i64"
     expected = [gather, APPLY, *[COLUMNS, TILES] * (gather == COMBINE and wide == "double")]
@@ -126,7 +145,7 @@ def test_programs_link_into_their_kernels(monkeypatch, name, arch):
             assert binary.code.startswith(b"\x7fELF")
             assert not any(
                 own in binary.code
-                for own in (b"send_", b"apply_f", b"apply_i", b"aggregate", b"combine_tuple\0")
+                for own in (b"send_", b"apply_f", b"apply_i", b"aggregate", b"combine_tuple\0", b"_state")
             )
             for lowered in binary.names.values():
                 assert lowered.encode() + b"\0" in binary.code

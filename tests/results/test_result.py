@@ -56,10 +56,10 @@ class TestMapping:
         """The parts are in the memory of elements, which is scarce on GPUs."""
         graph = ev.Graph.from_edges([0, 1, 2], [1, 2, 0])
         r = ev.bfs(graph, source=0, on="cpu:1")
-        closures = [inspect.getclosurevars(gather).nonlocals for gather in r._gather.values()]
-        spreads = [one for own in closures for one in own.values() if isinstance(one, ev.PartitionedArray)]
+        values = [vars(gather) or inspect.getclosurevars(gather).nonlocals for gather in r._gather.values()]
+        spreads = [one for own in values for one in own.values() if isinstance(one, ev.PartitionedArray)]
         parts = [weakref.ref(one.parts[0]) for one in spreads]
-        del closures, spreads
+        del values, spreads
         assert len(parts) == 2
         assert all(part() is not None for part in parts)
         assert r["distance"].tolist() == [0, 1, 2]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -29,6 +31,18 @@ class FakeGpu(ApartElement):
     def room_after(self, taken):
         return self._room - taken
 
+    def adopt(self, given):
+        if not hasattr(given, "__cuda_array_interface__"):
+            return self._held(np.from_dlpack(given.values))
+        interface = {k: v for k, v in given.__cuda_array_interface__.items() if k != "stream"}
+        return self._held(np.asarray(SimpleNamespace(__array_interface__=interface)))
+
+    def positions(self, flags):
+        return self._held(np.flatnonzero(self._seen(flags)).view(np.uint64))
+
+    def running_sum(self, values):
+        return self._held(np.cumsum(self._seen(values), dtype=values.dtype))
+
     def sort(self, keys):
         self.run(np.ndarray.sort, keys)
 
@@ -52,3 +66,41 @@ class SizedGpu:
 
     def room_after(self, taken):
         return self._room - taken
+
+
+class ArrayOnGpu:
+    """An array of another library on a fake GPU; host memory holds the values."""
+
+    def __init__(self, values, **changes):
+        self.values, self._changes = np.asarray(values), changes
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    @property
+    def __cuda_array_interface__(self):
+        interface = {**self.values.__array_interface__, "version": 3, **self._changes}
+        del interface["descr"]
+        return interface
+
+
+class TensorOnGpu:
+    """An array of another library that only ``__dlpack__`` shows; `kind` is its type of device."""
+
+    def __init__(self, values, gpu=0, kind=2):
+        self.values, self._device = np.asarray(values), (kind, gpu)
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._device
+
+
+def show_gpus(monkeypatch, kind=FakeGpu):
+    """Let elements named "cuda:0" be fake GPUs, which hold arrays of `ArrayOnGpu`."""
+    monkeypatch.setattr(import_module("evener.elements.cuda.element"), "CudaElement", kind)
+    discovery = import_module("evener.elements.cuda.discovery")
+    monkeypatch.setattr(discovery, "missing", lambda: None)
+    monkeypatch.setattr(discovery, "gpu_of_pointer", lambda _: 0)

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
-from support.twins import bfs_levels, column_blocks, pagerank, partition, pull
+from support.twins import bfs_levels, column_blocks, edge_list, pagerank, partition, pull
 
 SHARED = ["bits", "exchange", "frontier", "message", "scan"]
 OF_ALGORITHMS = [
@@ -15,6 +15,7 @@ OF_ALGORITHMS = [
     "evener.algorithms.betweenness:single_block",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
+    "evener.algorithms.edge_betweenness:kernels",
     "evener.algorithms.leiden:kernels",
     "evener.algorithms.pagerank:kernels",
     "evener.algorithms.pagerank:weighted",
@@ -37,6 +38,7 @@ OF_ALGORITHMS = [
     "evener.primitives:frontier",
     "evener.primitives:neighbour_rows",
     "evener.primitives:pair_scores",
+    "evener.primitives:source_paths",
     "evener.primitives:triangles",
     "evener.primitives:walks",
 ]
@@ -46,6 +48,7 @@ OF_CONTRACTS = {
     "scan",
     "evener.algorithms.coloring:in_order",
     *(f"evener.algorithms.{name}:kernels" for name in ("coloring", "core_number", "leiden", "scc")),
+    "evener.algorithms.edge_betweenness:kernels",
     "evener.algorithms.spanning_forest:kernels",
     *(file for file in OF_ALGORITHMS if file.startswith("evener.primitives:")),
 }
@@ -54,6 +57,7 @@ OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
 # CPU twins in the tests, for kernels that no CPU run calls.
 TWINS = {
     "column_blocks": column_blocks,
+    "edge_list": edge_list,
     "evener.algorithms.bfs:levels": bfs_levels,
     "evener.algorithms.pagerank:kernels": pagerank,
     "partition": partition,
@@ -77,12 +81,15 @@ OF_KERNELS = {"bits.clear_range"}
 OF_CPUS = {
     "evener.primitives:contract.add_repeated",
     "evener.primitives:few_searches.search",
+    "evener.primitives:source_paths.add_sources",
+    "evener.primitives:source_paths.collect",
     "evener.algorithms.spanning_forest:kernels.join_in_order",
     "evener.algorithms.sssp:single_block.dijkstra",
 }
 # Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and partition building.
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",
+    *(f"edge_list.{name}" for name in edge_list.__all__),
     *(f"partition.{name}" for name in partition.__all__),
 }
 

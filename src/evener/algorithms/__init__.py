@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evener.algorithms.core_number.core_number import core_number as core_number
     from evener.algorithms.diameter import diameter as diameter
     from evener.algorithms.eccentricity import eccentricity as eccentricity
+    from evener.algorithms.edge_betweenness.edge_betweenness import edge_betweenness as edge_betweenness
     from evener.algorithms.eigenvector import eigenvector as eigenvector
     from evener.algorithms.harmonic import harmonic as harmonic
     from evener.algorithms.hits import hits as hits

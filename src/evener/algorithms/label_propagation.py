@@ -17,6 +17,7 @@ import numpy as np
 from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral
+from evener.partition.gathered import Gathered
 from evener.primitives.exact_weights import exact_weights
 from evener.primitives.label_sums import LabelSums, count_labels, engine_on, smallest_vertices
 from evener.primitives.local_moving import move_until_settled
@@ -150,7 +151,7 @@ def label_propagation(
     }
     return run.finish(
         engine,
-        {"community": lambda: pg.gather_numbers(community)},
+        {"community": Gathered(pg, community, "numbers")},
         parameters={"seed": seed, "max_iter": limit, "weights": weighted},
         outcome=outcome,
     )

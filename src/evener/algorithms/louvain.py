@@ -17,6 +17,7 @@ from evener.algorithms.modularity import checked_resolution
 from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, is_integral, is_number
+from evener.partition.gathered import Gathered
 from evener.primitives.contract import contract
 from evener.primitives.exact_weights import exact_weights
 from evener.primitives.label_sums import LabelSums, count_labels, engine_on, own_labels, smallest_vertices
@@ -145,7 +146,7 @@ def louvain(
         "communities": count_labels(engine, community),
         "levels": levels.count,
     }
-    arrays = {"community": lambda: pg.gather_numbers(community)}
+    arrays = {"community": Gathered(pg, community, "numbers")}
     return run.finish(engine, arrays, parameters=given, outcome=outcome)
 
 

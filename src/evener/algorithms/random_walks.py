@@ -136,7 +136,7 @@ def random_walks(
     numbers = np.arange(run.graph.n) if sources is None else run.graph.numbers_of(sources)
     engine = run.engine()
     walks, steps = random_walk_rows(engine, numbers.astype(np.uint32), rules)
-    listed = None if sources is None else run.graph.ids_of(numbers).tolist()
+    listed = None if sources is None else run.graph.ids_of(numbers)
     parameters = {**rules._asdict(), "weights": weighted, "sources": listed}
     del parameters["weighted"]
     return run.finish(engine, {"walk": walks}, parameters=parameters, edges=steps)

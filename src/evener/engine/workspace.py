@@ -125,6 +125,10 @@ class Workspace(Layout):
         """Return an array with a value for each owned vertex; undefined without `fill`."""
         return self._allocate(self.owned.parts, dtype, fill)
 
+    def edge_array(self, dtype: DTypeLike, fill: object | None = None) -> PartitionedArray:
+        """Return an array with a value for each stored out-edge; undefined without `fill`."""
+        return self._allocate(self.out_edges.parts, dtype, fill)
+
     def mirror_array(self, dtype: DTypeLike, columns: int) -> PartitionedArray:
         """Return an undefined array of shape (mirrors, columns) for each partition."""
         pairs = zip(self.elements, self.partitions, strict=True)

@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from evener.graph.gpu_edges import GpuEdges
+
 __all__ = ["Adjacency", "as_ids"]
 
 
 class Adjacency:
-    """The arrays of a `Graph`, which has the same parameters."""
+    """The arrays of a `Graph`, which has the same parameters.
+
+    A graph of arrays on a GPU has `gpu_edges`. The first access to its rows copies the edges to the host.
+    """
+
+    gpu_edges: GpuEdges | None = None
 
     def __init__(
         self,
@@ -48,6 +55,19 @@ class Adjacency:
         self.weights = None if weights is None else read_only(weights)
         self._ids = None if ids is None else read_only(ids)
 
+    @classmethod
+    def from_gpu_edges(cls, edges: GpuEdges, *, directed: bool) -> Self:
+        """Return the graph of edges on a GPU."""
+        graph = cls.__new__(cls)
+        graph.gpu_edges, graph.directed = edges, directed
+        return graph
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.gpu_edges is None:
+            return vars(self)
+        names = ("directed", "offsets", "targets", "weights", "_ids")
+        return {name: getattr(self, name) for name in names}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():  # unpickled arrays are writable
             vars(self)[name] = read_only(value) if isinstance(value, np.ndarray) else value
@@ -55,6 +75,8 @@ class Adjacency:
     @property
     def stored_directions(self) -> tuple[str, ...]:
         """The edges in memory: "out", "in", or both. The first access builds a missing direction."""
+        if self.gpu_edges is not None:  # each direction is built from the edges
+            return "out", "in"
         stored = {"out": "offsets" in self.__dict__, "in": "reverse" in self.__dict__ or not self.directed}
         return tuple(direction for direction, present in stored.items() if present)
 
@@ -81,12 +103,17 @@ class Adjacency:
     @property
     def weight_dtype(self) -> np.dtype[Any] | None:
         """The dtype of the weights, or None; does not build rows."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.weight_dtype
         weights = self._primary.weights
         return None if weights is None else weights.dtype
 
     def _build_out_edges(self) -> None:
-        """Build the out-edges of a graph that stores its in-edges."""
-        rows = csr.transpose(self.reverse.offsets, self.reverse.targets, self.reverse.weights)
+        """Build the out-edges of a graph that stores its in-edges, or edges on a GPU."""
+        if self.gpu_edges is not None:
+            rows = self.gpu_edges.host_rows()
+        else:
+            rows = csr.transpose(self.reverse.offsets, self.reverse.targets, self.reverse.weights)
         self.offsets, self.targets = read_only(rows.offsets), read_only(rows.targets)
         self.weights = None if rows.weights is None else read_only(rows.weights)
 
@@ -98,16 +125,22 @@ class Adjacency:
     @property
     def n(self) -> int:
         """Number of vertices."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.n
         return len(self._primary.offsets) - 1
 
     @property
     def m(self) -> int:
         """Number of stored edges. An undirected edge counts twice, a self-loop once."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.m
         return len(self._primary.targets)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays of the graph, with one direction of the edges."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.nbytes
         stored = self._primary
         arrays = (stored.offsets, stored.targets, stored.weights, self._ids)
         return sum(a.nbytes for a in arrays if a is not None)
@@ -117,15 +150,23 @@ class Adjacency:
         """The caller's id of each vertex, shape (n,); integers and strings are ascending."""
         return self._ids if self._ids is not None else read_only(np.arange(self.n, dtype=np.int64))
 
+    @cached_property
+    def _ids(self) -> NDArray[Any] | None:
+        """The ids of a graph of arrays on a GPU."""
+        ids = None if self.gpu_edges is None else self.gpu_edges.host_ids()
+        return None if ids is None else read_only(ids)
+
     @property
     def has_custom_ids(self) -> bool:
         """True if the graph stores ids of its own; False if the ids are ``0..n-1``."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.ids is not None
         return self._ids is not None
 
     @property
     def has_integer_ids(self) -> bool:
         """True if the ids are integers."""
-        return self._ids is None or self._ids.dtype.kind not in "UO"
+        return self.gpu_edges is not None or self._ids is None or self._ids.dtype.kind not in "UO"
 
     @property
     def has_string_ids(self) -> bool:
@@ -135,7 +176,7 @@ class Adjacency:
     @cached_property
     def has_object_ids(self) -> bool:
         """True if the ids are any hashable objects, such as the nodes of a NetworkX graph, in any order."""
-        ids = self._ids
+        ids = None if self.gpu_edges is not None else self._ids
         return ids is not None and ids.dtype.kind == "O" and not all(isinstance(name, str) for name in ids)
 
     @cached_property
@@ -182,12 +223,16 @@ class Adjacency:
 
     def out_degree(self) -> NDArray[np.uint64]:
         """Return the number of out-edges of each vertex, uint64, shape (n,)."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.host_row_lengths()
         if "out" in self.stored_directions:
             return np.diff(self.offsets)
         return csr.in_degree(self.reverse.targets, self.n)
 
     def in_degree(self) -> NDArray[np.uint64]:
         """Return the number of in-edges of each vertex, uint64, shape (n,), without building the reverse."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.reversed().host_row_lengths()
         if self.directed and "in" not in self.stored_directions:
             return csr.in_degree(self.targets, self.n)
         return np.diff(self.reverse.offsets)
@@ -195,6 +240,8 @@ class Adjacency:
     @cached_property
     def weight_range(self) -> tuple[float, float]:
         """The smallest and largest weight, NaN if a weight is NaN; (1, 1) without weights or edges."""
+        if self.gpu_edges is not None:
+            return self.gpu_edges.weight_range
         weights = self._primary.weights
         if weights is None or self.m == 0:
             return 1.0, 1.0
@@ -205,6 +252,8 @@ class Adjacency:
         """The graph with every edge reversed, built at first access; for undirected graphs, this graph."""
         if not self.directed:
             return self
+        if self.gpu_edges is not None:
+            return self.from_gpu_edges(self.gpu_edges.reversed(), directed=True)
         rows = csr.transpose(self.offsets, self.targets, self.weights)
         return type(self)(*rows[:2], weights=rows.weights, ids=self._ids, directed=True, validate=False)
 

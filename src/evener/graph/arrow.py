@@ -22,6 +22,7 @@ __all__ = [
     "decode_column",
     "edge_columns",
     "find_edge_columns",
+    "has_gpu_columns",
     "note_unread_columns",
     "plain_name",
 ]
@@ -55,12 +56,14 @@ def edge_columns(
     source: str | None,
     target: str | None,
     weight: str | None,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-    """Return the tails, heads and weights of the edges in a table.
+) -> tuple[Any, Any, Any]:
+    """Return the tails, heads and weights of the edges in a table; None without weights.
+
+    The columns of a data frame on a GPU are returned as they are, and others as NumPy arrays.
 
     Parameters
     ----------
-    table : pyarrow.Table, or any object with ``__arrow_c_stream__``
+    table : pyarrow.Table, or any object with ``__arrow_c_stream__`` or with columns on a GPU
     source, target : str, optional
         Columns of tails and heads. The default is a pair with usual names, or the only two columns. The
         index of a pandas DataFrame is no column, unless it is named here or has a usual name.
@@ -70,23 +73,56 @@ def edge_columns(
     import pyarrow as pa
 
     given = type_name(table)
+    if has_gpu_columns(table):
+        listed = [ArrowColumn(str(name), table[name].dtype.kind in "iuf") for name in table.columns]
+        chosen = _chosen(given, listed, set(), source, target, weight)
+        first, second, third = (None if name is None else _gpu_column(table, name) for name in chosen)
+        return first, second, third
     if not isinstance(table, pa.Table):
-        if not hasattr(table, "__arrow_c_stream__"):
-            msg = f"table: expected a pyarrow Table or another Arrow table, found {type(table).__name__}"
-            raise ArgumentError(msg + ("; call collect() first" if hasattr(table, "collect") else ""))
-        try:
-            table = pa.table(table)
-        except (TypeError, ValueError, pa.ArrowException) as error:
-            msg = (
-                f"table: expected named columns of one type each, found a {type(table).__name__} without "
-                f"them ({first_clause(error)}); select the columns of the edges, and convert their types"
-            )
-            raise ArgumentError(msg) from error
-    names = table.column_names
+        table = _as_table(table)
+    chosen = _chosen(given, columns_of_schema(table.schema), _row_labels(table), source, target, weight)
+    first, second, third = (None if name is None else _column(table, name) for name in chosen)
+    return first, second, third
+
+
+def _as_table(given: Any) -> Any:
+    """Return a table of another Arrow library as a pyarrow Table."""
+    import pyarrow as pa
+
+    protocols = ("__arrow_c_stream__", "__arrow_c_array__", "__arrow_c_device_array__")
+    if not any(hasattr(given, protocol) for protocol in protocols):
+        msg = f"table: expected a pyarrow Table or another Arrow table, found {type(given).__name__}"
+        raise ArgumentError(msg + ("; call collect() first" if hasattr(given, "collect") else ""))
+    try:
+        table = pa.table(given)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        msg = (
+            f"table: expected named columns of one type each, found a {type(given).__name__} without "
+            f"them ({first_clause(error)}); select the columns of the edges, and convert their types"
+        )
+        raise ArgumentError(msg) from error
+    if not all(getattr(chunk, "is_cpu", True) for column in table.columns for chunk in column.chunks):
+        msg = (
+            f"table: expected columns in host memory, found a {type_name(given)} with Arrow columns on a "
+            "device; give arrays with __cuda_array_interface__ or __dlpack__ to from_edges"
+        )
+        raise ArgumentError(msg)
+    return table
+
+
+def _chosen(
+    given: str,
+    columns: Sequence[ArrowColumn],
+    labels: set[str],
+    source: str | None,
+    target: str | None,
+    weight: str | None,
+) -> tuple[str, str, str | None]:
+    """Return the names of the columns of tails, heads and weights in a table of type `given`."""
+    names = [column.name for column in columns]
     if len(names) < 2:
         msg = f"expected a column of tails and a column of heads, found {names or 'no columns'}"
         raise ArgumentError(msg)
-    labels = _row_labels(table)
     plain = [name for name in names if name not in labels]
     chosen = find_edge_columns(plain) or (plain if len(plain) == 2 else find_edge_columns(names))
     if not chosen and not (source and target):
@@ -97,14 +133,28 @@ def edge_columns(
         raise ArgumentError(msg)
     if source is target is weight is None:
         weight = chosen[2] if len(chosen) > 2 else None
-        read, columns = {*chosen, *labels}, columns_of_schema(table.schema)
-        unread = [column for column in columns if column.name not in read]
+        unread = [column for column in columns if column.name not in {*chosen, *labels}]
         note_unread_columns(given, unread, weight, remedy="weight=")
     first, second = (source or chosen[0]), (target or chosen[1])
     if first == second:
         msg = f'column "{first}" cannot be both tail and head; give source= and target='
         raise ArgumentError(msg)
-    return _column(table, first), _column(table, second), None if weight is None else _column(table, weight)
+    return first, second, weight
+
+
+def has_gpu_columns(table: Any) -> bool:
+    """Return whether an object is a data frame with a column on a GPU, such as a cuDF DataFrame."""
+    names = getattr(table, "columns", None)
+    if names is None or not hasattr(table, "iloc") or not len(names):
+        return False
+    return any(hasattr(type(table[name]), "__cuda_array_interface__") for name in names)
+
+
+def _gpu_column(frame: Any, name: str) -> Any:
+    if list(map(str, frame.columns)).count(name) != 1:
+        msg = f'expected one column "{name}", found the columns {", ".join(map(str, frame.columns))}'
+        raise ArgumentError(msg)
+    return frame[name]
 
 
 def _row_labels(table: Any) -> set[str]:

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CSR", "ReverseEdges", "from_edges", "from_source", "in_degree", "rows_at", "transpose"]
+__all__ = [
+    "CSR",
+    "ReverseEdges",
+    "check_choice",
+    "from_edges",
+    "from_source",
+    "in_degree",
+    "rows_at",
+    "transpose",
+    "weight_signs",
+]
 
 # Edges per thread in a slice, smallest and largest.
 _MIN_SLICE, _MAX_SLICE = 1 << 16, 1 << 20
@@ -119,8 +129,8 @@ def _build(
     share: int,
     targets: int | None = None,
 ) -> CSR:
-    _check_choice("self_loops", self_loops)
-    drop = _check_choice("duplicates", duplicates) == "drop"
+    check_choice("self_loops", self_loops)
+    drop = check_choice("duplicates", duplicates) == "drop"
     max_edges = source.m * (2 if symmetrise else 1)
     width = 0 if source.weight_dtype is None else source.weight_dtype.itemsize
     result = 8 * (source.n + 1) + (4 + width) * max_edges
@@ -160,7 +170,7 @@ class _Builder:
         self.weighted = source.weight_dtype is not None
         # Kernels move and compare the bits of weights, so one compilation serves all types of one width.
         self.bits_dtype = np.dtype(f"u{self.weight_dtype.itemsize}")
-        self.signs = _signs(self.weight_dtype)
+        self.signs = weight_signs(self.weight_dtype)
         self.bits = max(1, (targets - 1).bit_length())
         self.shift = np.uint64(max(0, (source.n - 1).bit_length() - _GROUPS.bit_length() + 1))
         self.groups = ((source.n - 1) >> int(self.shift)) + 1
@@ -265,7 +275,7 @@ class _Builder:
             yield src, dst, self.weights[: stop - start].view(self.bits_dtype)
 
 
-def _signs(dtype: np.dtype[Any]) -> NDArray[Any]:
+def weight_signs(dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the bits to flip in weights with a clear and with a set highest bit; see `sort_buckets`."""
     highest, every = 1 << (8 * dtype.itemsize - 1), (1 << (8 * dtype.itemsize)) - 1
     flips = {"u": (0, 0), "i": (highest, highest), "f": (highest, every)}
@@ -295,7 +305,8 @@ def _cut_buckets(
     return buckets, np.append(begins + first, last)
 
 
-def _check_choice(name: str, value: str) -> str:
+def check_choice(name: str, value: str) -> str:
+    """Return an option that is "keep" or "drop"; raise `ArgumentError` for other values."""
     if value not in ("keep", "drop"):
         msg = f'{name}=: expected "keep" or "drop", found {value!r}'
         raise ArgumentError(msg)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.graph import csr
 from evener.graph.checks import check_bool, type_name
+from evener.graph.gpu_arrays import host_array, on_one_gpu
+from evener.graph.gpu_edges import edges_on_gpu, edges_on_host
 from evener.graph.views import GraphViews
 
 if TYPE_CHECKING:
@@ -100,7 +103,8 @@ class Graph(GraphViews):
         Parameters
         ----------
         src, dst : array_like, shape (edges,)
-            Tail and head of each edge: non-negative integers, with or without gaps, or strings.
+            Tail and head of each edge: non-negative integers, with or without gaps, or strings. Arrays of
+            other libraries have ``__dlpack__`` or ``__cuda_array_interface__``.
         weights : array_like, shape (edges,), optional
             The weight of each edge, without NaN.
         directed : bool, default True
@@ -117,15 +121,33 @@ class Graph(GraphViews):
         -------
         Graph
 
+        Notes
+        -----
+        If a GPU holds the arrays, the graph keeps a copy of the edges there. Runs on this GPU are the
+        default, and no edge passes through the host. The first use of the rows on the host, such as
+        `offsets`, copies the edges to the host and builds the rows. The host builds the graph at once if the
+        GPU lacks memory, or the largest id exceeds both 8 million and 16 times the number of edges.
+
         Raises
         ------
         ArgumentError
-            For an id that is negative or too large, arrays of unequal length, or a NaN weight.
+            For an id that is negative or too large, arrays of unequal length, or a NaN weight. For arrays on
+            a GPU and in host memory together, or on a GPU with ids that are not integers or are missing.
         OutOfMemoryError
             If the build needs more memory than is available, before it allocates.
+        DeviceError
+            If the arrays are on a GPU and no GPU is usable, for example because CuPy is not installed.
         """
         how = {"self_loops": self_loops, "duplicates": duplicates}
         directed = check_bool(directed, "directed")
+        if on_gpu := on_one_gpu({"src": src, "dst": dst, "weights": weights}):
+            with suppress(DeviceOutOfMemory):
+                edges = edges_on_gpu(on_gpu, both=not directed, n=n, **how)
+                if edges is not None:
+                    return cls.from_gpu_edges(edges, directed=directed)
+            src, dst, weights = edges_on_host(on_gpu)
+        src, dst = host_array("src", src), host_array("dst", dst)
+        weights = host_array("weights", weights)
         rows = csr.from_edges(src, dst, weights, symmetrise=not directed, n=n, **how)
         return cls(*rows[:2], weights=rows.weights, ids=rows.ids, directed=directed, validate=False)
 
@@ -216,8 +238,9 @@ class Graph(GraphViews):
 
         Parameters
         ----------
-        table : pyarrow.Table, or any object with ``__arrow_c_stream__``
-            A table with one row per edge.
+        table : pyarrow.Table, or any object with ``__arrow_c_stream__`` or ``__arrow_c_device_array__``
+            A table with one row per edge, in host memory. Also a data frame on a GPU, such as cuDF's, whose
+            columns have ``__cuda_array_interface__``; see `from_edges`.
         source, target : str, optional
             The columns of tails and heads: integers or strings without nulls. The default is a pair with
             usual names, such as src and dst or from and to, or the only two columns.
@@ -247,7 +270,7 @@ class Graph(GraphViews):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas.DataFrame or cudf.DataFrame
         **columns
             The keyword arguments of `from_arrow`: `source`, `target`, `weight`, `directed` and `n`.
 

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EdgeArrays", "distinct", "number_edges", "number_strings"]
+__all__ = [
+    "EdgeArrays",
+    "check_ends",
+    "check_vertex_count",
+    "check_weights",
+    "distinct",
+    "number_edges",
+    "number_strings",
+    "raise_too_large",
+]
 
 # Largest id span of a bitmap, per edge end: 1.5 bytes with the ranks.
 _SPAN_PER_END = 8
@@ -89,19 +98,19 @@ def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: i
     ArgumentError
         If the arrays have unequal lengths or another type. If an id is negative, too large or not an integer.
     """
-    tails, heads = _check_ends("src", src), _check_ends("dst", dst)
+    tails, heads = check_ends("src", src), check_ends("dst", dst)
     if len(tails) != len(heads):
         msg = f"src and dst: expected the same length, found {len(tails)} and {len(heads)}"
         raise ArgumentError(msg)
-    edge_weights = None if weights is None else _check_weights(weights, len(tails))
-    count = None if n is None else _check_vertex_count(n)
+    edge_weights = None if weights is None else check_weights(weights, len(tails))
+    count = None if n is None else check_vertex_count(n)
     if tails.dtype.kind in "OUT" or heads.dtype.kind in "OUT":
         return _number_strings(tails, heads, edge_weights, count)
     tails, heads = _to_common_dtype(tails, heads)
     span = _span(tails, heads)
     if count is not None:
         if span > count:
-            _raise_too_large(tails, heads, count)
+            raise_too_large(tails, heads, count)
         return EdgeArrays(tails, heads, edge_weights, count)
     return _number_integers(tails, heads, edge_weights, span)
 
@@ -109,7 +118,7 @@ def number_edges(src: ArrayLike, dst: ArrayLike, weights: ArrayLike | None, n: i
 # ---- the arguments ----------------------------------------------------------------------------------
 
 
-def _check_ends(name: str, given: ArrayLike) -> NDArray[Any]:
+def check_ends(name: str, given: ArrayLike) -> NDArray[Any]:
     """Return tails or heads as unsigned 32-bit or 64-bit integers, or as strings."""
     array = _as_array(name, given)
     if array.ndim != 1:
@@ -153,7 +162,7 @@ def _as_array(name: str, given: ArrayLike) -> NDArray[Any]:
     strings = isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], str)
     try:
         return np.asarray(given, dtype=object if strings else None)
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # of the library of the array
         msg = f"{name}: expected a sequence of numbers or of strings: {first_clause(error)}"
         raise ArgumentError(msg) from error
 
@@ -191,7 +200,8 @@ def _floats_to_integers(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(np.int64)
 
 
-def _check_weights(given: ArrayLike, m: int) -> NDArray[Any]:
+def check_weights(given: ArrayLike, m: int) -> NDArray[Any]:
+    """Return the weights of `m` edges as an array in native byte order."""
     array = _as_array("weights", given)
     if array.shape != (m,):
         msg = f"weights: expected one entry for each of the {m} edges, found shape {array.shape}"
@@ -210,7 +220,8 @@ def _check_weights(given: ArrayLike, m: int) -> NDArray[Any]:
     return array
 
 
-def _check_vertex_count(n: int) -> int:
+def check_vertex_count(n: int) -> int:
+    """Return a number of vertices as an int."""
     if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 0:
         msg = f"n=: expected an integer of at least 0, found {n!r}"
         raise ArgumentError(msg)
@@ -239,7 +250,8 @@ def _span(src: NDArray[Any], dst: NDArray[Any]) -> int:
     return span
 
 
-def _raise_too_large(src: NDArray[Any], dst: NDArray[Any], n: int) -> None:
+def raise_too_large(src: NDArray[Any], dst: NDArray[Any], n: int) -> None:
+    """Raise an error that names the first id of `n` or more, if there is one."""
     for name, end in (("src", src), ("dst", dst)):
         if len(end) and end.max() >= n:
             place = int((end >= n).argmax())

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.errors import UnknownVertexError
+from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph import csr
 from evener.graph.adjacency import Adjacency
 from evener.system.html import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Self
+    from typing import Literal, Self
 
     import networkx as nx
     import pandas as pd
@@ -160,6 +160,34 @@ class GraphViews(Adjacency):
         weights = np.ones(self.m) if self.weights is None else self.weights.copy()
         arrays = weights, self.targets.astype(np.int64), self.offsets.astype(np.int64)
         return csr_array(arrays, shape=(self.n, self.n))
+
+    def to_torch(self, *, layout: Literal["edge_index", "csr"] = "edge_index") -> Any:
+        """Return the stored edges as PyTorch tensors, by vertex numbers in the order of `ids`.
+
+        The tensors are on the GPU that has the edges of the graph, or on the CPU.
+
+        Parameters
+        ----------
+        layout : {"edge_index", "csr"}, default "edge_index"
+
+        Returns
+        -------
+        tuple of (torch.Tensor of int64, shape (2, m); torch.Tensor, shape (m,), or None)
+            With "edge_index": tails and heads in the order of the rows, and the weights.
+        torch.Tensor of shape (n, n)
+            With "csr": a sparse tensor of the weights, or of ones (float32).
+
+        Raises
+        ------
+        ArgumentError
+            If PyTorch is not installed.
+        """
+        from evener.graph.torch import csr_tensor, edge_index
+
+        if layout not in ("edge_index", "csr"):
+            msg = f'layout=: expected "edge_index" or "csr", found {layout!r}'
+            raise ArgumentError(msg)
+        return edge_index(self) if layout == "edge_index" else csr_tensor(self)
 
     def to_networkx(self) -> nx.Graph:
         """Return a NetworkX graph with the same ids. Weights are the attribute "weight".

@@ -18,6 +18,7 @@ from evener.partition.distributed.owned_rows import send_rows
 from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
 from evener.partition.gpu_build import build_parts, build_whole, descending_degree
+from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
@@ -42,12 +43,17 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.distributed.numbers import DistributedNumbers
+    from evener.partition.element_numbering import ElementNumbering
+    from evener.partition.gpu_build import Whole
     from evener.partition.policy import Vertices
     from evener.partition.route import Route
     from evener.system.world import World
 
     _Placed = tuple[
-        list[Partition], list[Route], Numbering | DistributedNumbering, list[NDArray[np.float64]] | None
+        list[Partition],
+        list[Route],
+        Numbering | ElementNumbering | DistributedNumbering,
+        list[NDArray[np.float64]] | None,
     ]
 
 __all__ = ["partition", "place_graph"]
@@ -76,7 +82,8 @@ def partition(
         A graph, or a file or a generator spec such as "rmat:20". With several ranks, each rank reads or
         generates its own part of a file or spec, and no rank holds the whole graph.
     on : str or sequence of str, optional
-        The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element.
+        The elements: "cpu", "cpu:8", "cuda:0", or several. Default: all cores as one element; for a graph of
+        arrays on a GPU, this GPU.
     policy : str, default "random"
         How the owners of the vertices are chosen: see the table in the section Notes.
     alpha : float or "auto", optional
@@ -154,7 +161,7 @@ def partition(
     )
     if not isinstance(graph, Graph):
         graph = read_graph(graph, directions, **reading)
-    return place_graph(graph, placement, seed=seed)
+    return place_graph(graph, placement.near(graph), seed=seed)
 
 
 @translate_errors("placing a graph")
@@ -250,10 +257,9 @@ def _build(
         gpu = cast("CudaElement", elements[0])
         if len(elements) > 1:
             order = descending_degree(graph, gpu, gpu.room())
-        elif whole := build_whole(graph, directions, gpu, gpu.room()):
-            built, numbering = whole
-            check_row_lengths(built.longest, gpu)
-            return [built.partition], [], numbering, None
+        elif whole := _build_whole(graph, directions, gpu):
+            check_row_lengths(whole.longest, gpu)
+            return [whole.partition], [], whole.numbering, None
     by_degree, degree, out_degree = order or descending_degree_on_host(graph)
     stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
     owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
@@ -273,6 +279,14 @@ def _build(
         elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks
     )
     return *transferred, numbering, None
+
+
+def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> Whole | None:
+    """Return the only partition of a graph, built by a GPU from edges if it has them; see `build_whole`."""
+    whole = None
+    if has_edges_on(graph, gpu.memory):
+        whole = build_whole(graph, directions, gpu, gpu.room(), EdgesBuild)
+    return whole or build_whole(graph, directions, gpu, gpu.room())
 
 
 def _build_own(

@@ -16,11 +16,11 @@ import numba
 import numpy as np
 
 from evener.kernels.cpu.fill import copy
+from evener.partition.element_numbering import ElementNumbering
 from evener.partition.footprint import bytes_excluding_edges, run_bytes
 from evener.partition.partition import (
     EDGES_PER_BLOCK,
     Edges,
-    Numbering,
     Partition,
     number_mirrors,
     up_to_last,
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
+    from evener.partition.partition import Numbering
 
-__all__ = ["Built", "build_parts", "build_whole", "descending_degree"]
+__all__ = ["Built", "RowsBuild", "Whole", "build_parts", "build_whole", "descending_degree", "on_gpu"]
 
 # Degrees are uint32 on the GPU.
 _MAX_EDGES = (1 << 32) - 1
@@ -44,7 +45,7 @@ _PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
 # Bytes per vertex of the graph: offsets of a direction, and local number, position and state for mirrors.
-_OFFSET_BYTES, _PLACED_BYTES = 8, 4 + 4 + 1
+_OFFSET_BYTES, _NUMBER_BYTES, _PLACED_BYTES = 8, 4, 4 + 4 + 1
 # Bytes per vertex that is numbered: two degrees, a key and its copy.
 _NUMBERED_BYTES = 4 + 4 + 8 + 8
 # Bytes per edge that is sorted: a key and its copy; with weights, another key and two copies of its place.
@@ -63,29 +64,39 @@ class Built(NamedTuple):
     longest: int
 
 
+class Whole(NamedTuple):
+    """The only partition of a graph in the memory of a GPU; `longest` is as in `Built`."""
+
+    partition: Partition
+    numbering: ElementNumbering
+    longest: int
+
+
 def build_whole(
-    graph: Graph, directions: str, element: CudaElement, room: int
-) -> tuple[Built, Numbering] | None:
+    graph: Graph,
+    directions: str,
+    element: CudaElement,
+    room: int,
+    kind: type[RowsBuild] | None = None,
+) -> Whole | None:
     """Return the only partition of a graph, and its numbering.
 
     Returns None if `room` bytes of the GPU's memory are too few, or the kernels cannot count the edges.
     """
-    build = _Build(graph, directions, element, room)
+    # The local numbers stay on the GPU.
+    build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
     if not build.numbers_fit(graph.n):
         return None
     build.upload_offsets()
     out_degree, degree = build.degrees()
     vertices, local = build.number(degree)
     del degree
-    on_host = element.download(vertices)
-    bounds = np.array([0, graph.n], np.uint64)
-    numbering = Numbering(np.zeros(graph.n, np.uint8), element.download(local), on_host, bounds)
     build.find_rows(vertices, local)
     if not build.edges_fit(0, 0):
         return None
     build.copy_rows()
     partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), local, out_degree)
-    return Built(partition, on_host, build.longest_in), numbering
+    return Whole(partition, ElementNumbering(element, vertices, local), build.longest_in)
 
 
 def descending_degree(
@@ -95,7 +106,7 @@ def descending_degree(
 
     Returns None in the same cases as `build_whole`.
     """
-    build = _Build(graph, "both", element, room)
+    build = RowsBuild(graph, "both", element, room)
     if not build.numbers_fit(graph.n):
         return None
     out_degree, degree = build.degrees()
@@ -157,7 +168,7 @@ def _build_part(
 
     `elsewhere` is the largest number of mirrors of the owned vertices on other elements.
     """
-    build = _Build(graph, directions, element, room)
+    build = RowsBuild(graph, directions, element, room)
     owned = numbering.owned_by(p)
     if not len(owned) or not build.numbers_fit(len(owned)):
         return None
@@ -172,8 +183,11 @@ def _build_part(
     return Built(partition, vertices, build.longest_in)
 
 
-class _Build:
-    """The rows of one partition while a GPU builds them; `room` bytes of its memory may be used."""
+class RowsBuild:
+    """The rows of one partition while a GPU builds them; `room` bytes of its memory may be used.
+
+    The host has the rows of the graph.
+    """
 
     def __init__(self, graph: Graph, directions: str, element: CudaElement, room: int) -> None:
         self.graph, self.element, self.room = graph, element, room
@@ -273,7 +287,7 @@ class _Build:
     def mark_targets(self) -> NDArray[np.uint8]:
         """Return the state of each vertex of the graph for this partition, and count boundary edges."""
         for d, (targets, _) in self.edges.items():
-            self.boundary[d] = self.result("mark_targets", _on_gpu(targets), self.needed)
+            self.boundary[d] = self.result("mark_targets", on_gpu(targets), self.needed)
         return self.element.download(self.needed)
 
     # ---- edges ----------------------------------------------------------------------------------
@@ -304,7 +318,7 @@ class _Build:
             element.end_write(landing, 0, written)
             element.run(
                 kernel, self.offsets[direction], self.needed, self.local, self.bounds[direction], begin,
-                begin + len(piece), _on_gpu(landing)[: len(piece)], _on_gpu(out).view(unsigned),
+                begin + len(piece), on_gpu(landing)[: len(piece)], on_gpu(out).view(unsigned),
             )  # fmt: skip
         return out
 
@@ -322,28 +336,23 @@ class _Build:
         in_ = stored.get("in") if self.graph.directed else out
         return Partition(p, vertices, mirror_bounds, own_degree, connected, out, in_)
 
+    def edges_sorted(self) -> int:
+        """Return the number of edges that are sorted at a time, unless a row is longer."""
+        return _EDGES_SORTED
+
     def _sorted(self, direction: str, position: Any) -> Edges:
         """Return the edges in one direction, with each row sorted by local numbers."""
         element, bounds = self.element, self.bounds[direction]
         targets, weights = self.edges[direction]
         rows, blocks, ends = self._blocks(bounds, len(targets))
-        steps = np.arange(0, len(targets), _EDGES_SORTED, dtype=np.uint64)
+        steps = np.arange(0, len(targets), self.edges_sorted(), dtype=np.uint64)
         cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
         most = int(np.diff(ends[cuts]).max(initial=0))
         keys = element.allocate(most, np.uint64)
         for one, other in pairwise(cuts.tolist()):
             begin, end = int(ends[one]), int(ends[other])
-            own = keys[: end - begin]
-            self.run(
-                "edge_keys", bounds, position, _on_gpu(targets), int(blocks[one]), int(blocks[other]), own
-            )
-            if weights is None:
-                element.sort(own)
-                self.run("put_targets", own, begin, _on_gpu(targets))
-                continue
-            values = _on_gpu(weights).view(np.dtype(f"u{weights.itemsize}"))
-            given = element.run(values[begin:end].copy)
-            self.run("put_weighted", own, element.argsort(own), given, begin, _on_gpu(targets), values)
+            batch = keys[: end - begin]
+            self.sort_rows(direction, position, int(blocks[one]), int(blocks[other]), begin, batch)
         return Edges(
             offsets=bounds,
             targets=targets,
@@ -352,6 +361,19 @@ class _Build:
             rows=rows,
             boundary=self.boundary[direction],
         )
+
+    def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
+        """Sort the rows ``first:last``, which begin at edge `begin`, in place; `keys` has a key per edge."""
+        element, bounds = self.element, self.bounds[direction]
+        targets, weights = self.edges[direction]
+        self.run("edge_keys", bounds, position, on_gpu(targets), first, last, keys)
+        if weights is None:
+            element.sort(keys)
+            self.run("put_targets", keys, begin, on_gpu(targets))
+            return
+        values = on_gpu(weights).view(np.dtype(f"u{weights.itemsize}"))
+        given = element.run(values[begin : begin + len(keys)].copy)
+        self.run("put_weighted", keys, element.argsort(keys), given, begin, on_gpu(targets), values)
 
     def _blocks(self, bounds: Any, edges: int) -> tuple[int, NDArray[np.uint32], NDArray[np.uint64]]:
         """Return the rows up to the last one with an edge, the bounds of blocks, and where blocks begin."""
@@ -363,6 +385,6 @@ class _Build:
         return rows, found, np.append(element.download(ends), np.uint64(edges))[first]
 
 
-def _on_gpu(values: Any) -> Any:
+def on_gpu(values: Any) -> Any:
     """Return the part of tiered values in the memory of the GPU: all of them here."""
     return getattr(values, "device_part", values)

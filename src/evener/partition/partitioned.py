@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.graph.graph import Graph
     from evener.partition.distributed.mirrors import DistributedNumbering
+    from evener.partition.element_numbering import ElementNumbering
     from evener.partition.partition import Numbering, Partition
     from evener.partition.route import Route
     from evener.system.world import World
@@ -65,7 +66,7 @@ class PartitionedGraph:
         elements: list[Element],
         partitions: list[Partition],
         routes: list[Route],
-        numbering: Numbering | DistributedNumbering,
+        numbering: Numbering | ElementNumbering | DistributedNumbering,
         *,
         policy: str,
         directions: str,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from evener.elements import Element
+    from evener.graph.graph import Graph
 
 __all__ = ["Placement"]
 
@@ -101,6 +102,12 @@ class Placement:
     def with_elements(self) -> Placement:
         """Return the placement with elements in place of their names, if they are not open."""
         return self if self.on is None else replace(self, on=tuple(self.elements()))
+
+    def near(self, graph: Graph) -> Placement:
+        """Return the placement on the GPU that has the edges of a graph, if the elements are open."""
+        if self.on is not None or graph.gpu_edges is None:
+            return self
+        return replace(self, on=(graph.gpu_edges.element.name,))
 
     def without_plan(self) -> Placement:
         """Return the placement with the default policy if the policy is open."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -15,16 +15,14 @@ from evener.kernels.kernel import KernelFile
 from evener.partition.degrees import by_descending_degree, places_in
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import RowRanges
+from evener.partition.element_numbering import ElementNumbering
 from evener.partition.partition import EDGES_PER_BLOCK, Edges, Partition, up_to_last, work_blocks
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.upload import edges_on_host
 from evener.primitives.edge_weights import unit_weights, unsigned_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from evener.elements import Element
-    from evener.partition.partition import Numbering
 
 __all__ = ["MergedRows", "Merger", "graph_on_element"]
 
@@ -135,32 +133,10 @@ def graph_on_element(
     element.prepare_workspace(max(own.count for own in stored.values()))
     new = PartitionedGraph(
         _graph_in_element(old, partition, size), [element], [partition], [],
-        cast("Numbering", _NumbersOnElement(element, order, local)), policy=old.policy,
+        ElementNumbering(element, order, local), policy=old.policy,
         directions=old.directions, world=old.world,
     )  # fmt: skip
     return new, local
-
-
-class _NumbersOnElement:
-    """The numbers of the vertices of an only partition, in the memory of its element: see `Numbering`."""
-
-    def __init__(self, element: Element, order: Any, local: Any) -> None:
-        self._element, self._order, self._local = element, order, local
-        self._owned: NDArray[np.uint32] | None = None
-
-    def owned_by(self, p: int) -> NDArray[np.uint32]:  # noqa: ARG002 - the only partition
-        """Return the vertices by local number."""
-        if self._owned is None:
-            self._owned = self._element.download(self._order)
-        return self._owned
-
-    def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:  # noqa: ARG002 - as above
-        """Return no numbers, because there are no mirrors."""
-        return np.empty(0, np.uint32)
-
-    def place_of(self, vertex: int) -> tuple[int, int]:
-        """Return the only partition and the local number of a vertex."""
-        return 0, int(self._element.download(self._local[vertex : vertex + 1])[0])
 
 
 def _by_degree(element: Element, degree: Any) -> tuple[Any, Any]:

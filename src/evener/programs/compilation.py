@@ -1,4 +1,4 @@
-"""Compilation of GIM-V's kernels with operators, once for all processes that share a cache folder."""
+"""Compilation of kernels with operators, once for all processes that share a cache folder."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numba
-import numpy as np
 from numba import types
 
 from evener.errors import ArgumentError
 from evener.kernels.cpu import jit
 from evener.kernels.cpu.work_queue import WORKERS
-from evener.kernels.kernel import Kernel, LinkedFunction
+from evener.kernels.kernel import LinkedFunction
 from evener.kernels.loops import has_loop
-from evener.programs import kernels_gpu
 from evener.programs.kernel_cache import KernelCache
-from evener.programs.kernels_cpu import make_iterate
 from evener.programs.operators import Operator
 from evener.system.interruption import interruptible
 
@@ -37,7 +34,6 @@ __all__ = [
     "check_operators",
     "checked",
     "digest",
-    "iterate_kernel",
     "settled",
     "source_key",
     "user_kernel",
@@ -80,28 +76,6 @@ class Operators(NamedTuple):
             python = operator.fixed.adapter(extra)
             functions.append(LinkedFunction(f"{name}_{wide}", python, returns, parameters, operator.explain))
         return tuple(functions)
-
-
-def iterate_kernel(operators: Operators, *, real: bool, per_edge: bool) -> Kernel:
-    """Return the kernel of an iteration; its code is compiled, or loaded, at its first call.
-
-    Its first three arguments, before those of `evener.programs.kernels_cpu`, are for GPUs: the element, its
-    column blocks or None, and the number of owned vertices. If `real`, operators see float64 instead of
-    int64. If `per_edge`, `combine2` is called for each edge.
-    """
-    wide = np.float64 if real else np.int64
-    iterate = user_kernel(make_iterate, operators, _PARAMETERS, wide=wide, per_edge=per_edge)
-
-    def on_cpu(_element: Any, _columns: Any, _owned: int, *args: Any) -> Any:
-        return iterate(*args)
-
-    @lru_cache(maxsize=1)
-    def gpu_kernels() -> Callable[..., Any]:
-        meanings = (operator.meaning for operator in operators)
-        key = digest(source_key(make_iterate), f"{wide} {per_edge}", *meanings)
-        return kernels_gpu.make_iterate(operators.linked(real=real), key, per_edge=per_edge)
-
-    return Kernel(cpu=on_cpu, cuda=lambda *args: gpu_kernels()(*args), name="gimv")
 
 
 def check_operators(operators: Operators, *, real: bool) -> None:

@@ -1,24 +1,18 @@
-"""GIM-V: generalized iterated matrix-vector multiplication, by pulling, on any number of partitions.
+"""GIM-V: generalized iterated matrix-vector multiplication, with operators of the user.
 
-Idea: in each superstep, mirrors pull the messages of their owners. Then every vertex combines the messages of
-its in-neighbours and assigns its next value. All vertices change at the same time.
+Idea: in each iteration, every vertex combines the messages of its in-neighbours and assigns its next value.
+All vertices change at the same time. The operators become a vertex program, or a MapReduce job.
 
-Encoding: float32, float64 or int64 for values and messages; operators see float64 or int64. If `combine2`
-does not need the weight of an edge, a vertex makes one message for all its edges, so mirrors hold messages.
-Otherwise mirrors hold values, and each edge makes its message.
+Encoding: float32, float64 or int64 for values and messages; operators see float64 or int64.
 
 Kang, Tsourakakis, Faloutsos: PEGASUS (ICDM 2009); S13 §II.B.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
-from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.programs.algebra import identity_of
 from evener.programs.arguments import UNSIGNED_WEIGHTS, first_values, stop_condition
@@ -27,25 +21,15 @@ from evener.programs.compilation import (
     VALUE_PARAMETERS,
     Operators,
     check_operators,
-    iterate_kernel,
     settled,
 )
-from evener.programs.gimv_fields import run_fields
-from evener.programs.kernels_gpu import message_columns
+from evener.programs.gimv_program import checked_fields, first_fields, run_supersteps
 from evener.programs.mapreduce.compilation import Signature
 from evener.programs.mapreduce.gimv import run_two_stages
 from evener.programs.operators import read_operator
 from evener.programs.payload import Payload
-from evener.programs.steps import (
-    all_have_edges,
-    exception_of,
-    has_negative,
-    upload_owned,
-    write_owned,
-)
-from evener.programs.supersteps import ProgramRun
-from evener.programs.value_check import ValueCheck
-from evener.programs.vertex_program import columns_of, result_of
+from evener.programs.steps import has_negative
+from evener.programs.vertex_program import columns_of, program_state, result_of
 from evener.programs.vertex_run import weights_are_real
 from evener.spec.algorithm import AlgorithmSpec, Column, StateBytes, Traffic
 from evener.spec.arguments import check_signed_weights
@@ -56,17 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from evener.engine.checkpoints.checkpoints import Checkpoints
-    from evener.engine.engine import Engine
     from evener.graph.graph import Graph
-    from evener.kernels.kernel import Kernel
-    from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
-    from evener.programs.arguments import Condition
     from evener.results.result import Result
-    from evener.spec.run import Run
     from evener.spec.run_options import RunOptions
 
 __all__ = ["gimv"]
@@ -78,8 +56,7 @@ _SPEC = AlgorithmSpec(
     columns=(Column("value"),),
     directions="in",
     reads_every_edge=True,
-    # A value, its first value, two messages of 8 bytes, and a degree.
-    state=StateBytes(8 + 8 + 16 + 4, 16 + 4),
+    state=program_state(1),
     host_state=StateBytes(4 + 8, 8),
     traffic=Traffic(pushed=0.0, pulled=8.0),
     unit="an iteration",
@@ -202,124 +179,30 @@ def gimv(
         read_operator("until", until if callable(until) else _unchanged, VALUE_PARAMETERS),
     )
     stop = operators.until.python.__name__ if callable(until) else until
-    run_values: Callable[..., ProgramRun] = run_fields if isinstance(v0, Mapping) else _run_numbers
-    found = run_values(run, operators, v0=v0, identity=identity, condition=condition, engine=engine)
+    if isinstance(v0, Mapping):
+        first = first_fields(v0, run.graph, condition)
+        operators, signature = checked_fields(run.graph, operators, first)
+    else:
+        first = {"value": first_values(v0, run.graph)}
+        operators, signature = _checked_numbers(run.graph, operators, real=first["value"].dtype.kind == "f")
+    negative = any(map(has_negative, first.values()))
+    unit = identity_of(operators.combine_all, identity, signature.message, negative=negative)
+    run_iterations = run_supersteps if engine == "fused" else run_two_stages
+    found = run_iterations(run, operators, signature, first=first, identity=unit, condition=condition)
     return result_of(run, found, found.fields, {"until": stop}, columns_of(found))
 
 
-def _run_numbers(
-    run: Run,
-    operators: Operators,
-    *,
-    v0: ArrayLike,
-    identity: Any,
-    condition: Condition,
-    engine: Literal["fused", "mapreduce"],
-) -> ProgramRun:
-    """Return a run whose values are numbers. The arguments are those of `run_fields`.
-
-    This is a collective operation; all ranks must call it.
-    """
-    source, first = run.graph, first_values(v0, run.graph)
-    real = first.dtype.kind == "f"
-    per_edge = source.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
-    if per_edge and weights_are_real(source) and not real:
+def _checked_numbers(graph: Graph, operators: Operators, *, real: bool) -> tuple[Operators, Signature]:
+    """Return operators that compile for values that are numbers, and what they see."""
+    per_edge = graph.weight_dtype is not None and operators.combine2.own[0] in operators.combine2.reads
+    if per_edge and weights_are_real(graph) and not real:
         msg = "v0=: expected floating-point numbers, as the weights are that combine2 uses; found integers"
         raise ArgumentError(msg)
     if per_edge and not real:
-        check_signed_weights(source, UNSIGNED_WEIGHTS)
-    negative = has_negative(first)
-    number = Payload.of_number(real=real)
-    unit = identity_of(operators.combine_all, identity, number, negative=negative)
+        check_signed_weights(graph, UNSIGNED_WEIGHTS)
     operators, _ = settled(operators, lambda own: check_operators(own, real=real))
-    if engine == "mapreduce":
-        return run_two_stages(
-            run, operators, Signature(number, number, real), first={"value": first}, identity=unit,
-            condition=condition,
-        )  # fmt: skip
-    kernel = iterate_kernel(operators, real=real, per_edge=per_edge)
-    pg = run.place()
-    # Column blocks are part of the placement, so they are built before the run begins.
-    columns: list[ColumnBlocks | None] = [None] * len(pg.partitions)
-    if first.dtype == np.float32 and not per_edge:
-        columns = message_columns(pg, "in_", unit)
-    on_elements = run.engine()
-    agreed = ([one.meaning for one in operators], condition, unit, str(first.dtype))
-    facts = {"operators": repr(agreed), "v0": first}
-    with run.checkpoints(on_elements, facts) as checkpoints:
-        return _iterate(
-            on_elements, pg, kernel, operators, first, unit, columns, condition, checkpoints,
-            per_edge=per_edge,
-        )  # fmt: skip
-
-
-def _iterate(
-    engine: Engine,
-    pg: PartitionedGraph,
-    kernel: Kernel,
-    operators: Operators,
-    first: NDArray[Any],
-    identity: float,
-    columns: list[ColumnBlocks | None],
-    condition: Condition,
-    checkpoints: Checkpoints,
-    *,
-    per_edge: bool,
-) -> ProgramRun:
-    """Run iterations until the condition is met."""
-    check = ValueCheck(
-        "gimv", pg, engine, condition, first=[first], identity=identity, operators=operators,
-        weighted=per_edge, all_hear=lambda: all_have_edges(pg, engine.in_[0]),
-    )  # fmt: skip
-    graph = pg.graph
-    owned = upload_owned(engine, pg, first)
-    initial = engine.copy(owned) if any("initial" in one.extra for one in operators) else owned
-    message, next_message = engine.array(first.dtype), engine.array(first.dtype)
-    offsets, targets, blocks = engine.in_
-    unit = engine.upload_to_all(np.array([identity], "float64" if first.dtype.kind == "f" else "int64"))
-    on_gpus = (engine.element, engine.per_partition(columns), engine.owned)
-    if per_edge:
-        degree, weights = engine.array("uint32"), engine.in_weights
-        write_owned(engine, owned, message)
-        write_owned(engine, engine.out_degree, degree)
-        engine.pull(degree)
-    else:
-        degree, weights = engine.out_degree, targets  # no kernel reads the weights
-
-    def advance(*, begin: bool, total: float, last: bool) -> tuple[int, float, float]:
-        found: tuple[int, float, float] = engine.compute(
-            kernel, *on_gpus, begin, offsets, targets, weights, blocks, unit, degree, engine.vertices,
-            graph.n, total, initial, message, message if per_edge else owned, next_message,
-            pull_before=None if begin else message, publish=None if last else next_message,
-        )  # fmt: skip
-        return found
-
-    engine.superstep("begin", active=engine.owned)
-    iteration, ready, converged, total = 0, 0, graph.n == 0, 0.0
-    if not converged:
-        _, _, total = advance(begin=True, total=0.0, last=condition.limit == 0)
-        if math.isnan(total):
-            raise exception_of("gimv")
-        message, next_message = next_message, message
-    while iteration < condition.limit and not converged:
-        arrays = {"message": message} if per_edge else {"value": owned, "message": message}
-        kept = {name: Bounded(array, -math.inf, math.inf) for name, array in arrays.items()}
-        iteration, total = checkpoints.step(kept, iteration, total)
-        if checkpoints.restored:
-            limit = condition.limit
-            checkpoints.require(iteration == checkpoints.steps < limit, f"a step below {limit}")
-            checkpoints.require(total >= 0, "a sum of sizes from 0 on")
-        iteration += 1
-        engine.superstep("iterate", active=engine.owned, edges=graph.m)
-        ready, change, total = advance(begin=False, total=total, last=iteration == condition.limit)
-        message, next_message = next_message, message
-        check.step({"value": message if per_edge else owned}, change, total, iteration)
-        converged = condition.is_met(ready == graph.n, change, total)
-    fields = {"value": message if per_edge else owned}
-    check.finish(fields)
-    converged = converged or (condition.fixed and ready == graph.n)
-    edges = graph.m * iteration
-    return ProgramRun(pg, engine, fields, iteration, converged, edges, condition, total, passes=iteration)
+    number = Payload.of_number(real=real)
+    return operators, Signature(number, number, real)
 
 
 def _unchanged(old: Any, new: Any) -> Any:

@@ -1,4 +1,4 @@
-// The operators of the user, compiled from Python and linked into a kernel: see elements/cuda/link.py. They see
+// The operators of GIM-V, compiled from Python and linked into a kernel: see elements/cuda/link.py. They see
 // doubles, or integers of 64 bits.
 
 #pragma once
@@ -45,11 +45,6 @@ template <typename Value, typename Wide> struct Vertices {
     // The message of vertex `v` along an edge of weight `m`.
     __device__ Wide message(u64 v, Wide m, Value value) const {
         return combine2(m, (Wide)value, degree[v], vertices[v], n);
-    }
-    // The message of vertex `v` along all its edges. A vertex without out-edges has none: operators may divide
-    // by its degree, and a division by zero is slow.
-    __device__ Value message(u64 v, Value value) const {
-        return degree[v] == 0 ? (Value)0 : (Value)message(v, 1, value);
     }
     // Return the next value of vertex `v`, given its combined messages.
     __device__ Value next(u64 v, Value had, Wide combined) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -143,11 +143,13 @@ class Fields(NamedTuple):
 
     names: tuple[str, ...]
     dtypes: tuple[str, ...]  # "float32", "float64" or "int64"
+    changing: Payload  # The first fields, as `send` sees them; the others never change.
 
     @classmethod
     def of(cls, first: Mapping[str, NDArray[Any]]) -> Fields:
         """Return the fields with these first values."""
-        return cls(tuple(first), tuple(str(values.dtype) for values in first.values()))
+        names, dtypes = tuple(first), tuple(str(values.dtype) for values in first.values())
+        return cls(names, dtypes, replace(Payload.of_dtypes(dtypes), names=names))
 
     @property
     def value(self) -> Payload:
@@ -156,8 +158,8 @@ class Fields(NamedTuple):
 
     @property
     def state(self) -> Payload:
-        """The fields as a named tuple, as functions of a vertex program see them."""
-        return Payload(self.value.kinds, single=False, names=self.names)
+        """The fields as other functions of a vertex program see them: as `send`, or with constants."""
+        return self.changing if len(self.changing.kinds) == len(self.names) else self.value
 
 
 @lru_cache(maxsize=64)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.programs.arguments import Condition
     from evener.programs.mapreduce.stages import Stages
-    from evener.programs.payload import Payload
+    from evener.programs.payload import Fields, Payload
     from evener.programs.value_check import ValueCheck
     from evener.programs.vertex_kernels_cpu import KernelShape
 
@@ -78,13 +78,13 @@ class ProgramRun(NamedTuple):
 class Supersteps:
     """The arrays of a run, and its supersteps, by the kernel of `step_kernel`.
 
-    `first` has the first values of the fields, and `identity` is the message of a vertex without messages.
+    `first` has the first values of `fields`, and `identity` is the message of a vertex without messages.
     `along` has the directions of messages in the first superstep, the second, and so on, in turn. If
     `keeps_messages`, all messages of a vertex are needed at once, to find the most frequent one. `columns`
     has the column blocks of each partition's in-edges, and of its out-edges.
 
-    If `all_work`, all vertices work in each superstep, active or not, until the condition is met. The graph
-    then needs only the edges that bring messages.
+    If all vertices work in each superstep, until the condition is met, the graph needs only the edges that
+    bring messages.
 
     If `float32_above` is a number, messages of float64 are float32 at first. They stay float32 while the sum
     of changes is above this multiple of the sum of `aggregate`; if it is 0, in the whole run.
@@ -96,21 +96,22 @@ class Supersteps:
         pg: PartitionedGraph,
         kernel: Kernel,
         shape: KernelShape,
+        fields: Fields,
         *,
         first: dict[str, NDArray[Any]],
         identity: Any,
         along: tuple[str, ...],
         keeps_messages: bool,
-        all_work: bool,
         columns: tuple[list[ColumnBlocks | None], list[ColumnBlocks | None]],
         float32_above: float | None = None,
     ) -> None:
         self.engine, self.pg, self.kernel, self.shape = engine, pg, kernel, shape
-        self.all_work, self.float32_above = all_work, float32_above
+        self.float32_above = float32_above
         self.fields = {name: upload_owned(engine, pg, values) for name, values in first.items()}
-        wide, dtypes = shape.message.dtypes, [one.dtype for one in first.values()]
-        if not shape.per_edge:
-            dtypes = message_dtypes(map(str, dtypes), wide)
+        own = len(fields.changing.kinds)
+        self.changing = {name: self.fields[name] for name in fields.names[:own]}
+        wide = shape.message.dtypes
+        dtypes = fields.dtypes[:own] if shape.per_edge else message_dtypes(fields.dtypes, wide)
         self._messages = [[engine.array(dtype) for dtype in dtypes] for _ in range(2)]
         self._choose_messages(are_float32=float32_above is not None)
         unit = (identity,) if shape.message.single else identity
@@ -126,7 +127,7 @@ class Supersteps:
         # The edges that bring messages, and the edges that carry them away, in each superstep.
         against = "in" if pg.graph.directed else None
         self.directions = [(outgoing, incoming) if one == against else (incoming, outgoing) for one in along]
-        if all_work:
+        if shape.all_work:
             self.directions = [(near, near) for near, _ in self.directions]
         lengths = self._row_lengths() if keeps_messages else [None] * len(pg.partitions)
         self.scratch = engine.per_partition(
@@ -181,22 +182,23 @@ class Supersteps:
             restore(engine, bits, [active[vertices] for vertices in self.pg.owned_vertices()])
             count = int(np.count_nonzero(active))
         iteration, edges, read, total, converged, worked = 0, 0, 0, 0.0, count == 0, None
-        most = self.pg.graph.m * (2 if self.shape.both else 1)
+        most, all_work = self.pg.graph.m * (2 if self.shape.both else 1), self.shape.all_work
         sends, trend = True, Trend(condition)
         while iteration < condition.limit and not converged:
-            kept = {name: Bounded(field, -math.inf, math.inf) for name, field in self.fields.items()}
+            kept = {name: Bounded(field, -math.inf, math.inf) for name, field in self.changing.items()}
+            marks = {} if all_work else {_ACTIVE: bits}
             iteration, count, edges, read, total, are_float32 = checkpoints.step(
-                {**kept, _ACTIVE: bits}, iteration, count, edges, int(read), total, self.are_float32
+                {**kept, **marks}, iteration, count, edges, int(read), total, self.are_float32
             )
             if checkpoints.restored:
                 own = [int(np.count_nonzero(flags)) for flags in values_of(engine, bits)]
-                checkpoints.require(count == engine.total(own), "the number of active vertices")
+                checkpoints.require(all_work or count == engine.total(own), "the number of active vertices")
                 limit = condition.limit
                 checkpoints.require(iteration == checkpoints.steps < limit, f"a step below {limit}")
                 checkpoints.require(edges >= 0 <= read and not math.isnan(total), "edges from 0 on")
                 self._choose_messages(are_float32=are_float32 and self.float32_above is not None)
                 sends = True
-            counts = None
+            counts = engine.owned if all_work else None
             if sends:
                 engine.superstep("send", active=engine.owned)
                 _, change, size, _ = self._step(iteration, 0.0, bits, bits, everyone=True, first=True)
@@ -205,28 +207,28 @@ class Supersteps:
                 total = size if iteration == 0 else total  # rounded as in a run that was never stopped
                 counts, worked, sends = self._counts(bits, count), None, False
             iteration += 1
-            engine.superstep("work", active=counts, edges=edges)
+            engine.superstep("work", active=counts, edges=most if all_work else int(read))
             self._pull(worked)
-            worked = None if count == n or self.all_work else self._schedule(iteration, bits)
-            next_bits = engine.bits()
+            worked = None if count == n or all_work else self._schedule(iteration, bits)
+            next_bits = bits if all_work else engine.bits()
             everyone = worked is None
             count, change, total, read = self._step(
                 iteration, total, bits if worked is None else worked, next_bits, everyone=everyone,
-                dense=everyone or read > _DENSE_SHARE * most,
+                dense=everyone or read > _DENSE_SHARE * most, last=iteration == condition.limit,
                 ahead=everyone and not checkpoints.active and self._goes_on(trend, iteration),
             )  # fmt: skip
             read = most if everyone else read
             bits, edges = next_bits, edges + int(read)
-            check.step(self.fields, change, total, iteration)
-            converged = condition.is_met(count == 0, change, total) or (count == 0 and not self.all_work)
+            check.step(self.changing, change, total, iteration)
+            converged = condition.is_met(count == 0, change, total) or (count == 0 and not all_work)
             trend.add(count, change, total)
             if self.are_float32 and not self._stay_float32(change, total):
                 self._choose_messages(are_float32=False)
                 sends, converged = True, False
-        check.finish(self.fields)
+        check.finish(self.changing)
         done = converged or (condition.fixed and count == 0)
         return ProgramRun(
-            self.pg, engine, self.fields, iteration, done, edges, condition, total, passes=iteration
+            self.pg, engine, self.changing, iteration, done, edges, condition, total, passes=iteration
         )
 
     def all_hear(self) -> bool:
@@ -249,6 +251,7 @@ class Supersteps:
         everyone: bool,
         dense: bool = False,
         first: bool = False,
+        last: bool = False,
         ahead: bool = False,
     ) -> tuple[int, float, float, int]:
         engine, (near, far) = self.engine, self._edges(iteration)
@@ -258,8 +261,15 @@ class Supersteps:
             _zipped(self.fields.values()), _zipped(self.sent), _zipped(self.next_sent), self.nothing,
             self.degree, engine.vertices, self.pg.graph.n, iteration, total, scheduled, active,
             count_next_active=not first,
+            pull_before=self.sent[0] if self._overlaps and not first else None,
+            publish=self.next_sent[0] if self._overlaps and not last else None,
         )  # fmt: skip
         return found
+
+    @property
+    def _overlaps(self) -> bool:
+        """Whether elements send messages while others still compute: one array, which all vertices write."""
+        return self.shape.all_work and len(self.sent) == 1 and not self.are_float32
 
     def _goes_on(self, trend: Trend, iteration: int) -> bool:
         """Return whether the only GPU may begin the next superstep before the end of this one is known."""
@@ -271,6 +281,8 @@ class Supersteps:
     def _pull(self, worked: PartitionedArray | None) -> None:
         """Send what the last superstep has written, given the vertices that worked; None for all."""
         self.sent, self.next_sent = self.next_sent, self.sent
+        if self._overlaps:  # the next kernel's verb pulls them
+            return
         for new, old in zip(self.sent, self.next_sent, strict=True):
             if worked is None or self.shape.timed:
                 self.engine.pull(new)
@@ -298,7 +310,7 @@ class Supersteps:
 
     def _counts(self, active: PartitionedArray, count: int) -> PartitionedArray:
         """Return the number of active vertices of each partition, given the number of all."""
-        if count == self.pg.graph.n:
+        if count == self.pg.graph.n or self.shape.all_work:
             return self.engine.owned
         owned = values_of(self.engine, active)
         return self.engine.per_partition([int(np.count_nonzero(own)) for own in owned])

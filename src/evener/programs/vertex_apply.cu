@@ -22,13 +22,15 @@ __global__ void PARALLEL(256) apply_messages(
         bool is_active = false;
         if (v < combined.length) {
             bool works = !first && (everyone || scheduled.test(v));
+            State own = states.read(v);
             if (works) {
-                is_active = states.apply(v, combined[v], total, change);
+                is_active = states.apply(own, combined[v], total, change);
+                states.write(v, own);
                 if (!everyone) edges += near_offsets[v + 1] - near_offsets[v];
                 if (!everyone && both) edges += far_offsets[v + 1] - far_offsets[v];
             }
-            size += states.size(v);
-            if (!per_edge) next_sent[v] = works || first || timed ? (Message)next.message(v, 1) : sent[v];
+            size += states.size(own);
+            if (!per_edge) next_sent[v] = works || first || timed ? (Message)next.message(own, 1) : sent[v];
         }
         u32 half = __ballot_sync(ALL, is_active);
         if (half != 0 && lane() == 0) {

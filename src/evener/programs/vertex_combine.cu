@@ -58,7 +58,7 @@ __global__ void PARALLEL(256) combine_edges(
             Wide all = combine.nothing;
 #pragma unroll 4
             for (u64 e = first + who; e < last; e += width)
-                all = combine(all, sent.message(read(targets, e), read(weights, e)));
+                all = combine(all, sent.message(sent.read(read(targets, e), false), read(weights, e)));
             return all;
         }
     );

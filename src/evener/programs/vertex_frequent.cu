@@ -42,7 +42,7 @@ template <typename Message, typename Wide, typename Weight> struct Heard {
         u64 e = is_near ? row.near + i : row.far + (i - row.from_near);
         u32 u = is_near ? read(near_targets, e) : read(far_targets, e);
         if (!per_edge) return (Wide)message[u];
-        return states.message(u, is_near ? read(near_weights, e) : read(far_weights, e));
+        return states.message(states.read(u, false), is_near ? read(near_weights, e) : read(far_weights, e));
     }
 };
 

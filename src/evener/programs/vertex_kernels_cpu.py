@@ -4,7 +4,7 @@
 the states if each edge makes its message. `near` and `far` are offsets, targets and weights of two directions
 of edges.
 
-The functions are those of the user. They see float64 or int64, and a named tuple as the state. The last
+The functions are those of the user. They see float64 or int64, and the state as `Fields` says. The last
 argument of each is `numbers`, a tuple of the numbers that functions use from outside.
 """
 
@@ -55,20 +55,23 @@ class KernelShape(NamedTuple):
     message: Payload  # The numbers of a message.
     real_weights: bool  # Weights are float64 instead of int64.
     per_edge: bool  # Each edge makes its message, because it depends on the weight.
+    all_work: bool  # All vertices work in each superstep, active or not.
     both: bool  # Messages travel along edges in both directions.
     timed: bool  # All vertices send in each superstep, because messages depend on its number.
     only_out: bool  # All messages travel along out-edges.
 
 
 def make_step(
-    send: Any, combine: Any, apply: Any, aggregate: Any, *, state: Payload, shape: KernelShape
+    send: Any, combine: Any, apply: Any, aggregate: Any, *, fields: Fields, shape: KernelShape
 ) -> Any:
     """Return the kernel `step`, with the functions compiled into it; `combine` may be None."""
-    load, store, distance = state.load, state.store, state.distance
+    load, changing = fields.state.load, fields.changing
+    load_own, store, distance = changing.load, changing.store, changing.distance
     one = np.float64(1) if shape.real_weights else np.int64(1)
-    message_of_edge = _message_of(load, send, shape)
+    message_of_edge = _message_of(load_own, send, shape)
     gather = _combined(message_of_edge, combine, shape) if combine else _most_frequent(message_of_edge, shape)
     per_edge, both, timed, only_out = shape.per_edge, shape.both, shape.timed, shape.only_out
+    all_work = shape.all_work
     load_message, store_message = shape.message.load, shape.message.store
 
     @vertex_step
@@ -76,13 +79,13 @@ def make_step(
         v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total, active, numbers
     ):
         own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
-        old = load(fields, v)
+        old, before = load(fields, v), load_own(fields, v)
         message = gather(v, sent, near, far, nothing, buffer, degree, vertices, n, iteration, numbers)
         state, is_active = apply(old, message, own_degree, vertex, n, iteration, total, numbers)
         store(fields, v, state)
-        if is_active:
+        if is_active and not all_work:
             set_bit(active, v)
-        return np.int64(1 if is_active else 0), distance(old, load(fields, v))
+        return np.int64(1 if is_active else 0), distance(before, load_own(fields, v))
 
     @inline_step
     def share(
@@ -96,7 +99,7 @@ def make_step(
         b = take_chunk(counter, _ONE)
         while b + _ONE < np.uint64(len(blocks)):
             for v in range(np.uint64(blocks[b]), np.uint64(blocks[b + _ONE])):
-                works = not first and (everyone or is_set(scheduled, v))
+                works = not first and (all_work or everyone or is_set(scheduled, v))
                 if works:
                     is_active, moved = work(
                         v, fields, sent, near, far, nothing, buffer, degree, vertices, n, iteration, total,
@@ -104,18 +107,20 @@ def make_step(
                     )  # fmt: skip
                     count += is_active
                     change += moved
-                    edges += near[0][v + _ONE] - near[0][v]
-                    if both:
+                    if not all_work:
+                        edges += near[0][v + _ONE] - near[0][v]
+                    if both and not all_work:
                         edges += far[0][v + _ONE] - far[0][v]
                 state = load(fields, v)
                 own_degree, vertex = np.int64(degree[v]), np.int64(vertices[v])
                 size += np.float64(aggregate(state, own_degree, vertex, n, iteration, numbers))
                 if per_edge:
-                    store(next_sent, v, state)
+                    store(next_sent, v, load_own(fields, v))
                 elif works or first or timed:
                     # A vertex without such edges has no message: functions may divide by its degree.
                     if own_degree > 0 or not only_out:
-                        message = send(state, one, own_degree, vertex, n, iteration + 1, numbers)
+                        own = load_own(fields, v)
+                        message = send(own, one, own_degree, vertex, n, iteration + 1, numbers)
                         store_message(next_sent, v, message)
                 else:
                     store_message(next_sent, v, load_message(sent, v))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.kernels.kernel import Kernel, LinkedFile, LinkedFunction
-from evener.programs.kernels_gpu import ColumnKernels
+from evener.programs.column_kernels import ColumnKernels
 from evener.programs.payload import apart, state_class
 from evener.programs.steps import message_dtypes
 
@@ -28,6 +28,7 @@ __all__ = [
     "APPLY",
     "COMBINE",
     "FREQUENT",
+    "MAX_FIELDS",
     "MAX_NUMBERS",
     "TABLE_BYTES",
     "TILES",
@@ -49,13 +50,19 @@ _FEW, _MANY = 32, 2048
 # there is one.
 _PLACE_BYTES, TABLE_BYTES = 12, 64
 
-# The parameters through which functions read and write fields; see vertex_functions.cuh.
+# Most fields of a state; as in vertex_functions.cuh.
+MAX_FIELDS = 32
+# The parameters through which functions read and write fields in memory; see vertex_functions.cuh.
 _TABLES = {"float32": "floats", "float64": "doubles", "int64": "integers"}
 _FIELDS = (*(f"{dtype}**" for dtype in _TABLES), "int64")
 _POINTERS = f"{', '.join(_TABLES.values())}, v"
 _PLACE = ("int64", "int64", "int64", "int64")
 _PLACES = "degree, vertex, n, iteration"
+# The parameters through which they see the numbers of a state, or of a tuple.
 _TUPLE = ("float64*", "int64*")
+_STATE = "state_reals, state_integers"
+# The types of these numbers, by the kinds of `Payload`.
+_WIDE = {"f": "float64", "i": "int64"}
 
 
 class GpuArrays:
@@ -159,7 +166,7 @@ class GpuStep:
                 gpu.combined, gpu.addresses(fields), *place, total, *messages, active,
             )  # fmt: skip
         if shape.per_edge:
-            for field, target in zip(fields, next_sent, strict=True):
+            for field, target in zip(fields, next_sent, strict=False):  # the fields that change
                 target[: len(field)] = field
         if next_near is not None and self._combines:
             result.ready = gpu.element.record()
@@ -227,38 +234,51 @@ def linked_functions(
 
     `adapted` has them with all their parameters.
     """
+    fields, aggregate = program.fields, program.aggregate
     text, declared = (_number_code if shape.message.single else _tuple_code)(program, shape)
-    known: dict[str, Any] = {"State": state_class(program.fields.names), "np": np, "apart": apart}
+    known: dict[str, Any] = {"State": state_class(fields.names), "np": np, "apart": apart}
     known |= {"__name__": __name__, **dict(zip(program._fields[1:], adapted, strict=True))}
-    old, _ = _state_code(program.fields)
-    text += f"def aggregate_({_POINTERS}, {_PLACES}):\n    return aggregate({old}, {_PLACES})\n"
+    text += (
+        f"{_fields_code(fields)}"
+        f"def aggregate_({_STATE}, {_PLACES}):\n"
+        f"    return aggregate({_read_code(fields.state)}, {_PLACES})\n"
+    )
     exec(text, known)  # noqa: S102 - the text has numbers only
+    declared = [
+        *declared,
+        (aggregate, "read_state", "int64", (*_FIELDS, "int64", *_TUPLE)),
+        (aggregate, "write_state", "int64", (*_FIELDS, *_TUPLE)),
+    ]
     functions = [
         LinkedFunction(name, known[name], returns, parameters, operator.explain)
         for operator, name, returns, parameters in declared
         if operator is not None
     ]
-    parameters, explain = (*_FIELDS, *_PLACE), program.aggregate.explain
-    return (*functions, LinkedFunction("aggregate", known["aggregate_"], "float64", parameters, explain))
+    parameters = (*_TUPLE, *_PLACE)
+    size = LinkedFunction("aggregate", known["aggregate_"], "float64", parameters, aggregate.explain)
+    return (*functions, size)
 
 
 def _number_code(program: ProgramFunctions, shape: KernelShape) -> Code:
     """Return the code of functions whose messages are numbers."""
     wide = shape.message.dtypes[0].name
-    old, change = _state_code(program.fields)
+    fields = program.fields
+    # A vertex without such edges has no message: functions may divide by its degree, which is slow for 0.
+    has_edges = shape.per_edge or not shape.only_out
+    no_message = "" if has_edges else f"    if degree == 0:\n        return np.{wide}(0)\n"
     text = (
-        f"def send_{wide}({_POINTERS}, real_weight, weight, {_PLACES}):\n"
-        f"    return send({old}, {'real_weight' if shape.real_weights else 'weight'}, {_PLACES})\n"
-        f"def apply_{wide}({_POINTERS}, message, {_PLACES}, total, change):\n"
-        f"    old = {old}\n"
-        f"    state, active = apply(old, message, {_PLACES}, total)\n{change}"
+        f"def send_{wide}({_STATE}, real_weight, weight, {_PLACES}):\n{no_message}"
+        f"    return send({_read_code(fields.changing)}, {_weight(shape)}, {_PLACES})\n"
+        f"def apply_{wide}({_STATE}, message, {_PLACES}, total, change):\n"
+        f"    old = {_read_code(fields.state)}\n"
+        f"    state, active = apply(old, message, {_PLACES}, total)\n{_change_code(fields)}"
         f"    return 1 if active else 0\n"
         f"def combine_all_{wide}(x, y):\n"
         f"    return combine(x, y)\n"
     )
     declared = [
-        (program.send, f"send_{wide}", wide, (*_FIELDS, "float64", "int64", *_PLACE)),
-        (program.apply, f"apply_{wide}", "int64", (*_FIELDS, wide, *_PLACE, "float64", "float64*")),
+        (program.send, f"send_{wide}", wide, (*_TUPLE, "float64", "int64", *_PLACE)),
+        (program.apply, f"apply_{wide}", "int64", (*_TUPLE, wide, *_PLACE, "float64", "float64*")),
         (program.combine, f"combine_all_{wide}", wide, (wide, wide)),
     ]
     return text, declared
@@ -266,26 +286,16 @@ def _number_code(program: ProgramFunctions, shape: KernelShape) -> Code:
 
 def _tuple_code(program: ProgramFunctions, shape: KernelShape) -> Code:
     """Return the code of functions whose messages are tuples of numbers, for ``vertex_tuples.cu``."""
-    kinds = shape.message.kinds
-    old, change = _state_code(program.fields)
-    dtypes = [str(dtype) for dtype in message_dtypes(program.fields.dtypes, shape.message.dtypes)]
+    kinds, fields = shape.message.kinds, program.fields
+    dtypes = [str(dtype) for dtype in message_dtypes(fields.dtypes, shape.message.dtypes)]
     in_memory = _places_of(dtypes)
 
-    def words(of: str) -> list[str]:
-        return [f"{of}_{'reals' if kind == 'f' else 'integers'}[{k}]" for k, kind in enumerate(kinds)]
-
     def written(of: str, numbers: Sequence[str]) -> str:
-        types = ["np.float64" if kind == "f" else "np.int64" for kind in kinds]
-        steps = zip(words(of), types, numbers, strict=True)
-        return "".join(f"    {word} = {wide}({number})\n" for word, wide, number in steps)
+        return _assignments(_words(of, kinds), [_WIDE[kind] for kind in kinds], numbers)
 
-    a, b, message = (", ".join(words(of)) for of in ("a", "b", "message"))
+    a, b, message = (", ".join(_words(of, kinds)) for of in ("a", "b", "message"))
     numbers = [f"x[{k}]" for k in range(len(kinds))]
-    stores = "".join(
-        f"    {place} = np.{dtype}({word})\n"
-        for place, dtype, word in zip(in_memory, dtypes, words("message"), strict=True)
-    )
-    weight = "real_weight" if shape.real_weights else "weight"
+    stores = _assignments(in_memory, dtypes, _words("message", kinds))
     text = (
         f"def numbers_of_message():\n"
         f"    return {len(kinds)}\n"
@@ -294,24 +304,25 @@ def _tuple_code(program: ProgramFunctions, shape: KernelShape) -> Code:
         f"    return 0\n"
         f"def write_message({_POINTERS}, message_reals, message_integers):\n{stores}"
         f"    return 0\n"
-        f"def send_tuple({_POINTERS}, real_weight, weight, {_PLACES}, message_reals, message_integers):\n"
-        f"    x = send({old}, {weight}, {_PLACES})\n{written('message', numbers)}"
+        f"def send_tuple({_STATE}, real_weight, weight, {_PLACES}, message_reals, message_integers):\n"
+        f"    x = send({_read_code(fields.changing)}, {_weight(shape)}, {_PLACES})\n"
+        f"{written('message', numbers)}"
         f"    return 0\n"
         f"def combine_tuple(a_reals, a_integers, b_reals, b_integers):\n"
         f"    x = combine(({a},), ({b},))\n{written('a', numbers)}"
         f"    return 0\n"
-        f"def apply_tuple({_POINTERS}, message_reals, message_integers, {_PLACES}, total, change):\n"
-        f"    old = {old}\n"
-        f"    state, active = apply(old, ({message},), {_PLACES}, total)\n{change}"
+        f"def apply_tuple({_STATE}, message_reals, message_integers, {_PLACES}, total, change):\n"
+        f"    old = {_read_code(fields.state)}\n"
+        f"    state, active = apply(old, ({message},), {_PLACES}, total)\n{_change_code(fields)}"
         f"    return 1 if active else 0\n"
     )
     declared = [
         (program.send, "numbers_of_message", "int64", ()),
         (program.send, "read_message", "int64", (*_FIELDS, *_TUPLE)),
         (program.send, "write_message", "int64", (*_FIELDS, *_TUPLE)),
-        (program.send, "send_tuple", "int64", (*_FIELDS, "float64", "int64", *_PLACE, *_TUPLE)),
+        (program.send, "send_tuple", "int64", (*_TUPLE, "float64", "int64", *_PLACE, *_TUPLE)),
         (program.combine, "combine_tuple", "int64", (*_TUPLE, *_TUPLE)),
-        (program.apply, "apply_tuple", "int64", (*_FIELDS, *_TUPLE, *_PLACE, "float64", "float64*")),
+        (program.apply, "apply_tuple", "int64", (*_TUPLE, *_TUPLE, *_PLACE, "float64", "float64*")),
     ]
     return text, declared
 
@@ -321,16 +332,54 @@ def _places_of(dtypes: Sequence[str]) -> list[str]:
     return [f"{_TABLES[dtype]}[{i}][v]" for i, dtype in enumerate(dtypes)]
 
 
-def _state_code(fields: Fields) -> tuple[str, str]:
-    """Return the code that reads a state, and the code that writes `state` and its changes from `old`."""
-    places, kinds = _places_of(fields.dtypes), fields.value.kinds
-    wides = ["np.float64" if kind == "f" else "np.int64" for kind in kinds]
-    read = f"State({', '.join(f'{wide}({place})' for wide, place in zip(wides, places, strict=True))})"
-    writes = "".join(
-        f"    new_{i} = np.{dtype}(state[{i}])\n    {place} = new_{i}\n"
-        for i, (dtype, place) in enumerate(zip(fields.dtypes, places, strict=True))
+def _words(of: str, kinds: Sequence[str]) -> list[str]:
+    """Return the code of the words that have the numbers of a state or of a tuple."""
+    return [f"{of}_{'reals' if kind == 'f' else 'integers'}[{k}]" for k, kind in enumerate(kinds)]
+
+
+def _assignments(places: Sequence[str], types: Sequence[str], numbers: Sequence[str], indent: int = 4) -> str:
+    """Return code that writes numbers as these types to places."""
+    steps = zip(places, types, numbers, strict=True)
+    return "".join(f"{' ' * indent}{place} = np.{kind}({number})\n" for place, kind, number in steps)
+
+
+def _weight(shape: KernelShape) -> str:
+    """Return the name of the weight that `send` sees."""
+    return "real_weight" if shape.real_weights else "weight"
+
+
+def _fields_code(fields: Fields) -> str:
+    """Return the code of functions that copy the fields of a vertex to words, and back."""
+    kinds, own = fields.value.kinds, len(fields.changing.kinds)
+    words, places = _words("state", kinds), _places_of(fields.dtypes)
+    wide = [_WIDE[kind] for kind in kinds]
+    return (
+        f"def read_state({_POINTERS}, whole, {_STATE}):\n"
+        f"{_assignments(words[:own], wide[:own], places[:own])}"
+        f"    if whole:\n        pass\n{_assignments(words[own:], wide[own:], places[own:], 8)}"
+        f"    return 0\n"
+        f"def write_state({_POINTERS}, {_STATE}):\n"
+        f"{_assignments(places[:own], fields.dtypes[:own], words[:own])}"
+        f"    return 0\n"
     )
-    changes = "".join(
-        f" + apart(old[{i}], np.float64(new_{i}))" for i, kind in enumerate(kinds) if kind == "f"
-    )
-    return read, f"{writes}    change[0] = 0.0{changes}\n"
+
+
+def _change_code(fields: Fields) -> str:
+    """Return code that writes the next `state`, rounded as in memory, and its changes since `old`."""
+    changing, changes, writes = fields.changing, "", ""
+    words = _words("state", changing.kinds)
+    for i, (word, dtype, kind) in enumerate(zip(words, fields.dtypes, changing.kinds, strict=False)):
+        new, old = (
+            f"{of}{'' if payload.single else f'[{i}]'}"
+            for of, payload in (("state", changing), ("old", fields.state))
+        )
+        writes += f"    {word} = np.{_WIDE[kind]}(np.{dtype}({new}))\n"
+        if kind == "f" or changing.single:
+            changes += f" + apart(np.float64({old}), np.float64({word}))"
+    return f"{writes}    change[0] = 0.0{changes}\n"
+
+
+def _read_code(payload: Payload) -> str:
+    """Return code that reads a payload from the first words of a state."""
+    numbers = _words("state", payload.kinds)
+    return numbers[0] if payload.single else f"{'State' * bool(payload.names)}({', '.join(numbers)},)"

@@ -50,6 +50,7 @@ __all__ = [
     "VertexProgram",
     "columns_of",
     "program_spec",
+    "program_state",
     "result_of",
     "run_program",
     "vertex_program",
@@ -126,15 +127,20 @@ def program_spec(
         columns=tuple(columns),
         directions="both",
         reads_every_edge=True,
-        # Fields and two buffers of messages, or of fields if edges have weights, and a degree; on a GPU, also
-        # a combined message and three bitmaps.
-        state=StateBytes(8 * fields + 16 * fields + 4 + 8 + 3 + tables, 16 * fields + 4 + 3),
+        state=program_state(fields, tables),
         host_state=StateBytes(4 * fields + 8, 8),
         traffic=Traffic(pushed=0.0, pulled=8.0),
         unit="a superstep",
         checkpoints=True,
         **others,
     )
+
+
+def program_state(fields: int, tables: float = 0) -> StateBytes:
+    """Return the bytes of a program with so many fields and `tables`, as for `program_spec`."""
+    # Fields and two buffers of messages, or of fields if edges have weights, and a degree; on a GPU, also
+    # a combined message and three bitmaps.
+    return StateBytes(8 * fields + 16 * fields + 4 + 8 + 3 + tables, 16 * fields + 4 + 3)
 
 
 _SPEC = program_spec(
@@ -236,6 +242,7 @@ def run_program(
     negative = any(map(has_negative, first.values()))
     return run_functions(
         run, functions, first=first, message=message, along=along, condition=condition,
+        real_weights=real_weights,
         identity=_identity(program, functions, message, negative=negative),
         active=_first_active(program.active, run.graph), all_work=all_work,
         float32_above=_least_change(program.float32_above),

@@ -12,14 +12,14 @@ from numba import types
 from evener.errors import ArgumentError
 from evener.kernels.kernel import Kernel
 from evener.programs.arguments import UNSIGNED_WEIGHTS
+from evener.programs.column_kernels import message_columns
 from evener.programs.compilation import MESSAGE_PARAMETERS, checked, digest, source_key, user_kernel
-from evener.programs.kernels_gpu import message_columns
 from evener.programs.payload import Payload, check_combined
 from evener.programs.steps import is_constant, message_dtypes
 from evener.programs.supersteps import Supersteps
 from evener.programs.value_check import ValueCheck
 from evener.programs.vertex_kernels_cpu import KernelShape, make_step
-from evener.programs.vertex_kernels_gpu import MAX_NUMBERS, GpuStep, linked_functions
+from evener.programs.vertex_kernels_gpu import MAX_FIELDS, MAX_NUMBERS, GpuStep, linked_functions
 from evener.spec.algorithm import StateBytes
 from evener.spec.arguments import check_signed_weights
 
@@ -115,6 +115,7 @@ def run_functions(
     message: Payload,
     identity: Any,
     condition: Condition,
+    real_weights: bool,
     along: tuple[str, ...] = ("out",),
     active: NDArray[np.bool_] | None = None,
     all_work: bool = False,
@@ -125,22 +126,24 @@ def run_functions(
     This is a collective operation; all ranks must call it.
 
     `first` has the first values of the fields, of float32, float64 or int64. `message` is what `send`
-    returns, and `active` marks the vertices that are active at first. Other arguments are those of
-    `Supersteps` and `vertex_program`. Only GPUs use `float32_above`, for messages of float64.
+    returns, and `active` marks the vertices that are active at first. Functions see weights as float64 if
+    `real_weights`, or as int64. Other arguments are those of `Supersteps`, `KernelShape` and
+    `vertex_program`. Only GPUs use `float32_above`, for messages of float64.
     """
     graph, spec = run.graph, run.spec
     shape = KernelShape(
         message=message,
-        real_weights=weights_are_real(graph),
+        real_weights=real_weights,
         per_edge=graph.weight_dtype is not None and functions.send.own[1] in functions.send.reads,
+        all_work=all_work,
         both=along == ("both",) and graph.directed,
         timed="iteration" in functions.send.extra,
         only_out=along == ("out",) or not graph.directed,
     )
-    if shape.per_edge:
+    if shape.per_edge and not real_weights:
         check_signed_weights(graph, UNSIGNED_WEIGHTS)
     kernel = step_kernel(functions, shape)
-    pg = run.place(_with_messages(spec, len(message.kinds)))
+    pg = run.place(_with_state(spec, len(message.kinds), len(functions.fields.names)))
     # Column blocks are part of the placement, so they are built before the run begins.
     dtypes = message_dtypes(functions.fields.dtypes, shape.message.dtypes)
     combines = functions.combine is not None and shape.message.single and not shape.per_edge
@@ -150,9 +153,8 @@ def run_functions(
     columns = _columns(pg, identity, along if in_columns else ())
     engine = run.engine()
     supersteps = Supersteps(
-        engine, pg, kernel, shape, first=first, identity=identity, along=along,
-        keeps_messages=functions.combine is None, all_work=all_work, columns=columns,
-        float32_above=float32_above,
+        engine, pg, kernel, shape, functions.fields, first=first, identity=identity, along=along,
+        keeps_messages=functions.combine is None, columns=columns, float32_above=float32_above,
     )  # fmt: skip
     operators = (functions.send, functions.combine, functions.apply)
     check = ValueCheck(
@@ -166,10 +168,11 @@ def run_functions(
         return supersteps.run(active, condition, check, spec.name, checkpoints)
 
 
-def _with_messages(spec: AlgorithmSpec, numbers: int) -> AlgorithmSpec:
-    """Return the spec of a program whose messages have several numbers."""
-    if numbers > MAX_NUMBERS:
-        name = f"{spec.name} with messages of more than {MAX_NUMBERS} numbers"
+def _with_state(spec: AlgorithmSpec, numbers: int, fields: int) -> AlgorithmSpec:
+    """Return the spec of a program, given the numbers of a message and the fields of a state."""
+    if numbers > MAX_NUMBERS or fields > MAX_FIELDS:
+        messages, states = f"messages of more than {MAX_NUMBERS} numbers", f"more than {MAX_FIELDS} fields"
+        name = f"{spec.name} with {messages if numbers > MAX_NUMBERS else states}"
         return replace(spec, name=name, kinds=("cpu",))
     # Two buffers of messages and, for owned vertices, a combined message.
     more, state = numbers - 1, spec.state
@@ -219,7 +222,7 @@ def step_kernel(functions: ProgramFunctions, shape: KernelShape) -> Kernel:
 
     The functions have been checked by `message_of`.
     """
-    step = user_kernel(make_step, functions.operators, _PARAMETERS, state=functions.fields.state, shape=shape)
+    step = user_kernel(make_step, functions.operators, _PARAMETERS, fields=functions.fields, shape=shape)
 
     def on_cpu(
         scratch: Any, _next_near: Any, _next_far: Any, _dense: bool, first: bool, everyone: bool,  # noqa: FBT001
@@ -231,7 +234,7 @@ def step_kernel(functions: ProgramFunctions, shape: KernelShape) -> Kernel:
         )  # fmt: skip
 
     on_gpus = lru_cache(maxsize=1)(lambda: gpu_step(functions, shape))
-    runs_on_gpus = shape.message.single or len(shape.message.kinds) <= MAX_NUMBERS
+    runs_on_gpus = len(shape.message.kinds) <= MAX_NUMBERS and len(functions.fields.names) <= MAX_FIELDS
     on_gpu = (lambda *args: on_gpus()(*args)) if runs_on_gpus else None
     return Kernel(cpu=on_cpu, cuda=on_gpu, name="vertex_program")
 

@@ -11,13 +11,12 @@ constexpr u32 MAX_NUMBERS = 8;
 // Smallest number of edges of a row that a thread block shares, and edges for each lane of a shorter row.
 constexpr u64 BLOCK_TUPLES = 4096, LANE_TUPLES = 8;
 
-#define TUPLE(name) double *name##_reals, i64 *name##_integers
 extern "C" __device__ i64 numbers_of_message();
 extern "C" __device__ i64 read_message(FIELDS, TUPLE(message));
 extern "C" __device__ i64 write_message(FIELDS, TUPLE(message));
-extern "C" __device__ i64 send_tuple(FIELDS, double real_weight, i64 weight, PLACE, TUPLE(message));
+extern "C" __device__ i64 send_tuple(TUPLE(state), double real_weight, i64 weight, PLACE, TUPLE(message));
 extern "C" __device__ i64 combine_tuple(TUPLE(a), TUPLE(b));
-extern "C" __device__ i64 apply_tuple(FIELDS, TUPLE(message), PLACE, double total, double* change);
+extern "C" __device__ i64 apply_tuple(TUPLE(state), TUPLE(message), PLACE, double total, double* change);
 
 // Call ``step(k)`` for each number of a message. The linker knows how many there are and removes the others.
 template <typename Step> __device__ inline void for_numbers(Step step) {
@@ -29,8 +28,6 @@ template <typename Step> __device__ inline void for_numbers(Step step) {
 struct Tuple {
     i64 words[MAX_NUMBERS];
 };
-#define WORDS(tuple) (double*)(tuple).words, (tuple).words
-#define ARRAYS(table) (float**)(table).at, (double**)(table).at, (i64**)(table).at
 
 // Shuffles of tuples, for `across` and `over_block`.
 __device__ inline Tuple __shfl_xor_sync(u32 lanes, Tuple own, u32 step) {
@@ -75,6 +72,7 @@ __global__ void PARALLEL(256) combine_tuples(
 ) {
     CombineTuples combine;
     Combined combined(words);
+    States<i64> states{sent, degree, vertices, n, iteration};
     Tuple unit;
     for_numbers([&](u32 k) { unit.words[k] = *(const i64*)nothing[k]; });
     over_rows<BLOCK_TUPLES, LANE_TUPLES>(
@@ -87,9 +85,9 @@ __global__ void PARALLEL(256) combine_tuples(
                 Tuple message;
                 if (per_edge) {
                     Weight weight = read(weights, e);
+                    State own = states.read(u, false);
                     send_tuple(
-                        ARRAYS(sent), u, (double)weight, (i64)weight, degree[u], vertices[u], n, iteration,
-                        WORDS(message)
+                        WORDS(own), (double)weight, (i64)weight, own.degree, own.vertex, n, iteration, WORDS(message)
                     );
                 } else {
                     read_message(ARRAYS(sent), u, WORDS(message));
@@ -113,6 +111,7 @@ __global__ void PARALLEL(256) apply_tuples(
     Array<const u64> next_sent, Bits active, Results<u64, double, double, u64> results
 ) {
     Combined combined(words);
+    States<i64> states{fields, degree, vertices, n, iteration};
     u64 count = 0, edges = 0;
     double change = 0, size = 0;
     for (u64 begin = warp_of_grid() * WARP; begin < combined.owned; begin += warps_of_grid() * WARP) {
@@ -121,20 +120,22 @@ __global__ void PARALLEL(256) apply_tuples(
         if (v < combined.owned) {
             bool works = !first && (everyone || scheduled.test(v));
             Tuple message;
+            State own = states.read(v);
             if (works) {
                 double moved;
                 message = combined[v];
                 is_active = apply_tuple(
-                                ARRAYS(fields), v, WORDS(message), degree[v], vertices[v], n, iteration, total, &moved
+                                WORDS(own), WORDS(message), own.degree, own.vertex, n, iteration, total, &moved
                             ) != 0;
                 change += moved;
+                states.write(v, own);
                 if (!everyone) edges += near_offsets[v + 1] - near_offsets[v];
                 if (!everyone && both) edges += far_offsets[v + 1] - far_offsets[v];
             }
-            size += aggregate(ARRAYS(fields), v, degree[v], vertices[v], n, iteration);
+            size += states.size(own);
             if (!per_edge) {
                 if (works || first || timed)
-                    send_tuple(ARRAYS(fields), v, 1, 1, degree[v], vertices[v], n, iteration + 1, WORDS(message));
+                    send_tuple(WORDS(own), 1, 1, own.degree, own.vertex, n, iteration + 1, WORDS(message));
                 else
                     read_message(ARRAYS(sent), v, WORDS(message));
                 write_message(ARRAYS(next_sent), v, WORDS(message));

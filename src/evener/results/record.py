@@ -90,13 +90,21 @@ class RunRecord:
             self._gather[name] = None
         return self._gathered[name]
 
-    @collective(name="Result[...]")
-    def _gather_array(self, name: str) -> NDArray[Any]:
-        gather = self._gather.get(name)
-        if gather is None:
+    def source(self, name: str) -> Callable[[], NDArray[Any]] | None:
+        """Return the function that gathers an array, or None after it was gathered."""
+        self._check_name(name)
+        return self._gather[name]
+
+    def _check_name(self, name: str) -> None:
+        if name not in self:
             names = ", ".join(map(repr, self._gather))
             msg = f"expected one of the arrays {names} of a result of {self.algorithm}, found {name!r}"
             raise KeyError(msg)
+
+    @collective(name="Result[...]")
+    def _gather_array(self, name: str) -> NDArray[Any]:
+        self._check_name(name)
+        gather = cast("Callable[[], NDArray[Any]]", self._gather[name])
         with translate_errors(f"gathering {name} of {self.algorithm}"):
             return gather()
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from evener.errors import ArgumentError
 from evener.graph.checks import check_path, is_integral
 from evener.graph.views import html_table, id_column
+from evener.results.gpu_column import GpuColumns
 from evener.results.path import path_to
-from evener.results.record import RunRecord
 from evener.system.agreement import collective
 from evener.system.html import escape
 from evener.system.world import SingleProcess
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from evener.results.record import RunRecord
+
 __all__ = ["Result", "check_name"]
 
 
@@ -28,7 +30,7 @@ _SHOWN = 10
 _SUFFIXES = {"report": (".html", ".htm"), "trace": (".json",)}
 
 
-class Result(RunRecord):
+class Result(GpuColumns):
     """The result of a run: a mapping from a name to an array with one value per vertex.
 
     A result has the methods of a `collections.abc.Mapping`, but is not an instance of it: libraries of data

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     from evener.spec.answer import Answer
 
-__all__ = ["GOAL_OPTIONS", "WEIGHTS_OPTION", "AlgorithmSpec", "Column", "Option", "StateBytes", "Traffic"]
+__all__ = [
+    "GOAL_OPTIONS",
+    "PATH_WEIGHTS_OPTION",
+    "WEIGHTS_OPTION",
+    "AlgorithmSpec",
+    "Column",
+    "Option",
+    "StateBytes",
+    "Traffic",
+]
 
 # "vertex" and "vertices" are ids as the graph names its vertices. "vertex_values" is a mapping of ids to
 # numbers or an array with a number for each vertex.
@@ -246,6 +255,15 @@ WEIGHTS_OPTION = Option(
     "weights",
     "bool",
     "Use edge weights (default: if the graph has weights).",
+    flags=("--weights/--no-weights",),
+    changes_answer=False,
+)
+
+# The option of algorithms whose paths have lengths of 1 unless the caller says otherwise.
+PATH_WEIGHTS_OPTION = Option(
+    "weights",
+    "bool",
+    "Use edge weights as lengths (default: each edge has the length 1).",
     flags=("--weights/--no-weights",),
     changes_answer=False,
 )

@@ -14,6 +14,7 @@ from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import place_graph
 from evener.partition.distributed.build import is_path, read_graph
+from evener.partition.gathered import Gathered
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.placement_cache import find_kept, keep
@@ -172,7 +173,7 @@ class Run:
         make = Result if of_vertices else partial(TableResult, self.spec.row)
         values: dict[str, Any] = dict(arrays)
         if of_vertices:
-            values = {name: one if callable(one) else partial(pg.gather, one) for name, one in values.items()}
+            values = {name: one if callable(one) else Gathered(pg, one) for name, one in values.items()}
         result = make(
             self.spec.name,
             pg.graph,
@@ -278,6 +279,7 @@ def _place(
     The placed graph of an earlier call with the same request is used instead, if it is kept.
     """
     world, run = current_world(), (spec.name, passes)
+    request = request.near(graph)
     single = world.size == 1  # ranks place together, so a rank must not skip a placement
     if single and (kept := find_kept(graph, request, run)):
         return kept

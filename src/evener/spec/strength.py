@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evener.engine.array import PartitionedArray
-from evener.errors import ArgumentError
+from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import check as kernels
 
@@ -35,13 +35,9 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
     ArgumentError
         If a sum is too large or too small to divide by.
     """
-    sums = np.zeros(graph.n)
-    if "out" in graph.stored_directions:
-        weights = read_only(cast("NDArray[Any]", graph.weights))
-        kernels.row_sums(read_only(graph.offsets), weights, sums)
-    else:
-        rows = graph.reverse
-        kernels.target_sums(read_only(rows.targets), read_only(cast("NDArray[Any]", rows.weights)), sums)
+    sums = _sums_on_gpu(graph)
+    if sums is None:
+        sums = _sums_on_host(graph)
     usable = (sums == 0) | ((sums >= _SMALLEST) & (sums <= _LARGEST))
     if not usable.all():
         v = int(np.argmin(usable))
@@ -50,6 +46,27 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
             f"or from {_SMALLEST:g} to {_LARGEST:g}; scale the weights"
         )
         raise ArgumentError(msg)
+    return sums
+
+
+def _sums_on_gpu(graph: Graph) -> NDArray[np.float64] | None:
+    """Return the sums of a graph of arrays on a GPU; None for other graphs, or without memory on the GPU."""
+    if graph.gpu_edges is None:
+        return None
+    try:
+        return graph.gpu_edges.host_weight_sums()
+    except DeviceOutOfMemory:
+        return None
+
+
+def _sums_on_host(graph: Graph) -> NDArray[np.float64]:
+    sums = np.zeros(graph.n)
+    if "out" in graph.stored_directions:
+        weights = read_only(cast("NDArray[Any]", graph.weights))
+        kernels.row_sums(read_only(graph.offsets), weights, sums)
+    else:
+        rows = graph.reverse
+        kernels.target_sums(read_only(rows.targets), read_only(cast("NDArray[Any]", rows.weights)), sums)
     return sums
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evener.kernels.cpu.jit import serial
-from evener.kernels.cpu.partition import NEEDED, NOT_NEEDED, OWN
+from evener.kernels.cpu.partition import NEEDED, NOT_NEEDED, OWN, scatter_ids, scatter_values
 
 __all__ = [
     "add_degrees",
@@ -18,7 +18,9 @@ __all__ = [
     "put_targets",
     "put_weighted",
     "row_bounds",
+    "scatter_ids",
     "scatter_rows",
+    "scatter_values",
     "take_degrees",
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evener.spec.algorithm import AlgorithmSpec, Column, Option, StateBytes, Traffic
+from evener.spec.algorithm import PATH_WEIGHTS_OPTION, AlgorithmSpec, Column, Option, StateBytes, Traffic
 
 __all__ = ["SPEC"]
 
@@ -28,6 +28,7 @@ SPEC = AlgorithmSpec(
             flags=("--normalized/--raw",),
             changes_answer=False,
         ),
+        PATH_WEIGHTS_OPTION,
     ),
     directions="both",
     reads_every_edge=False,

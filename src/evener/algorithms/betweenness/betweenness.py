@@ -8,7 +8,8 @@ narrow levels on one thread or block. A group of GPUs runs many levels in one la
 Encoding: `value` float64, the paths of a vertex forward and ``(1 + dependency) / paths`` backward; `arriving`
 float64, the sums that a level receives; `order` the reached vertices level by level; `bounds` the begin of
 each level. The path counts of a mesh exceed float64, so a level may be scaled by a power of two. Only ratios
-between neighbouring levels matter.
+between neighbouring levels matter. With weights, or with many sources on a small graph, each thread of a CPU
+searches from a source of its own: see `evener.primitives.source_paths`.
 
 Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure 18.
 """
@@ -23,11 +24,18 @@ import numpy as np
 from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
-from evener.algorithms.betweenness.search import BetweennessState, Pace
+from evener.algorithms.betweenness.search import SOURCES_BY_LEVEL, BetweennessState, Pace
 from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
+from evener.primitives.source_paths import (
+    ManyPathsError,
+    SourcePaths,
+    check_positive_weights,
+    require_one_cpu,
+    searches_are_faster,
+)
 from evener.spec.run import begin
 from evener.spec.run_options import driver
 from evener.system.memory import translate_errors
@@ -42,7 +50,7 @@ if TYPE_CHECKING:
     from evener.results.result import Result
     from evener.spec.run_options import RunOptions
 
-__all__ = ["betweenness", "sources_of"]
+__all__ = ["NARROW", "NARROW_LEVELS", "betweenness", "count_paths", "kernels", "sources_of"]
 
 kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
@@ -63,6 +71,7 @@ def betweenness(
     k: int | None = None,
     seed: int = 0,
     normalized: bool = True,
+    weights: bool | None = False,
     **options: Unpack[RunOptions],
 ) -> Result:
     """Return the share of the shortest paths between other vertices that leads through each vertex.
@@ -70,8 +79,8 @@ def betweenness(
     Parameters
     ----------
     graph : Graph, PartitionedGraph or str
-        Edges lead from tail to head and have the length 1: weights do not count. Parallel edges count as
-        separate paths; build the graph with ``duplicates="drop"`` to merge them.
+        Edges lead from tail to head. Parallel edges count as separate paths; build the graph with
+        ``duplicates="drop"`` to merge them.
     sources : sequence of ids, optional
         Count only the shortest paths from these vertices; a repeated id counts repeatedly. Default: all.
     k : int, optional
@@ -81,12 +90,16 @@ def betweenness(
     normalized : bool, default True
         Divide by the number of pairs, ``(n - 1) (n - 2)``. Otherwise the values of an undirected graph are
         halved, because each pair is counted from both ends.
+    weights : bool or None, default False
+        Whether the length of an edge is its weight; None: if the graph has weights. Otherwise each edge has
+        the length 1. Lengths of paths are compared as float64, without a tolerance. A run with weights needs
+        one CPU of one process.
 
     Returns
     -------
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
-        16 sources, the timeline has a superstep for each level or for many levels. For more sources,
+        16 sources without weights, the timeline has a superstep for each level or for many levels. Otherwise,
         it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts each edge of
         the reached vertices once, although the forward and the backward phase both read it.
 
@@ -95,6 +108,9 @@ def betweenness(
     ArgumentError
         If both `sources` and `k` are given, or if `k` is not between 1 and n. If the numbers of shortest
         paths to the vertices of one level differ by a factor of more than 2^1700.
+
+        With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
+        2^960 paths lead to a vertex. If float64 does not hold a distance exactly.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -115,17 +131,26 @@ def betweenness(
     """
     normalized = check_bool(normalized, "normalized")
     run = begin(SPEC, graph, options)
+    weights = check_positive_weights(run.graph, weights, "betweenness")
+    if weights:
+        require_one_cpu(run, "betweenness with weights")
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))
     engine = run.engine(from_both_ends=not pg.graph.directed)
-    with run.checkpoints(engine, {"sources": chosen}) as checkpoints:
-        centrality, edges = _accumulate(engine, checkpoints, pg, chosen)
+    arguments = {"sources": chosen, "weights": True} if weights else {"sources": chosen}
+    with run.checkpoints(engine, arguments) as checkpoints:
+        centrality, done, edges = engine.owned_array("float64", 0), 0, 0
+        if weights or (len(chosen) > SOURCES_BY_LEVEL and searches_are_faster(engine)):
+            done, edges = _accumulate_by_source(engine, checkpoints, chosen, centrality, weights=weights)
+        if done < len(chosen):
+            edges = _accumulate(engine, checkpoints, pg, chosen, centrality, done, edges)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     parameters = {
         "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
         "k": k,
         "seed": seed,
         "normalized": normalized,
+        "weights": weights,
     }
     return run.finish(
         engine,
@@ -137,30 +162,69 @@ def betweenness(
 
 
 @translate_errors("computing betweenness")
+def _accumulate_by_source(
+    engine: Engine,
+    checkpoints: Checkpoints,
+    chosen: NDArray[np.int64],
+    centrality: PartitionedArray,
+    *,
+    weights: bool,
+) -> tuple[int, int]:
+    """Add the dependencies on the sources; without weights, on those before the first with many paths.
+
+    Returns
+    -------
+    done, edges : int
+        The sources so far, and the out-edges of their reached vertices.
+    """
+    searches, done, edges = SourcePaths(engine, len(chosen), weights=weights, of_edges=False), 0, 0
+    while done < len(chosen):
+        done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
+        if checkpoints.restored:
+            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
+        engine.superstep("sources", fraction=done / len(chosen))
+        try:
+            edges += searches.add(chosen[done : done + searches.per_call], centrality)
+        except ManyPathsError:
+            if weights:
+                raise
+            break
+        done += searches.per_call
+    return min(done, len(chosen)), edges
+
+
+@translate_errors("computing betweenness")
 def _accumulate(
-    engine: Engine, checkpoints: Checkpoints, pg: PartitionedGraph, chosen: NDArray[np.int64]
-) -> tuple[PartitionedArray, int]:
-    state, done, edges = BetweennessState(engine, pg.graph.n, NARROW_LEVELS), 0, 0
+    engine: Engine,
+    checkpoints: Checkpoints,
+    pg: PartitionedGraph,
+    chosen: NDArray[np.int64],
+    centrality: PartitionedArray,
+    done: int,
+    edges: int,
+) -> int:
+    """Add the dependencies on the sources from number `done` on; return all out-edges."""
+    state = BetweennessState(engine, pg.graph.n, NARROW_LEVELS, centrality)
     pace, on_group = Pace(engine, len(chosen)), None
     if engine.group is not None:
         on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
     while done < len(chosen):
-        done, edges = checkpoints.step({"centrality": Bounded(state.centrality, 0, math.inf)}, done, edges)
+        done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(done == checkpoints.steps < len(chosen), f"a step below {len(chosen)}")
+            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
         pace.source(done, edges)
         source = int(chosen[done])
         done += 1
         if on_group is not None:
             edges += on_group.run(source, pace)
             continue
-        levels = _count_paths(engine, state, pg, source, pace)
+        levels = count_paths(engine, state, pg, source, pace)
         _add_dependencies(engine, state, levels, pace)
         edges += int(levels[:, 1].sum())
-    return state.centrality, edges
+    return edges
 
 
-def _count_paths(
+def count_paths(
     engine: Engine, state: BetweennessState, pg: PartitionedGraph, source: int, pace: Pace
 ) -> NDArray[np.float64]:
     """Count the paths, level by level.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evener.engine.engine import Engine, PartitionedArray
 
-__all__ = ["BetweennessState", "Pace"]
+__all__ = ["SOURCES_BY_LEVEL", "BetweennessState", "Pace"]
 
 # Largest number of sources for which the timeline has a superstep per level, and of supersteps beyond.
 SOURCES_BY_LEVEL = 16
@@ -24,10 +24,12 @@ class BetweennessState:
         Number of vertices.
     narrow_levels : int
         Largest number of narrow levels in one call.
+    centrality : PartitionedArray
+        The sums of dependencies of owned vertices.
     """
 
-    def __init__(self, engine: Engine, n: int, narrow_levels: int) -> None:
-        self.centrality = engine.owned_array("float64", 0)
+    def __init__(self, engine: Engine, n: int, narrow_levels: int, centrality: PartitionedArray) -> None:
+        self.centrality = centrality
         self.value = engine.array("float64")
         self.arriving = engine.array("float64", 0)
         self.visited, self.frontier, self.arrived = engine.bitmaps(3)
@@ -36,7 +38,7 @@ class BetweennessState:
         self._max_bounds = n + 2
         self._capacity = min(2 * narrow_levels, self._max_bounds)
         self.bounds = engine.local_array(self._capacity, "uint64")
-        # Four numbers per narrow level: see `_count_paths` of the driver.
+        # Four numbers per narrow level: see `count_paths` of the driver.
         self.levels = engine.local_array(4 * narrow_levels, "float64")
 
     def bounds_for(self, engine: Engine, levels: int, more: int) -> PartitionedArray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
 
 from evener.algorithms.betweenness import verify_cpu as kernels
 from evener.algorithms.betweenness.betweenness import sources_of
+from evener.primitives.path_verification import path_sums
+from evener.primitives.source_paths import check_positive_weights
 from evener.spec.answer_parts import parts_of
 from evener.spec.verification import fail
 
@@ -21,19 +23,40 @@ if TYPE_CHECKING:
     from evener.spec.answer import Answer
     from evener.spec.answer_parts import AnswerParts
 
-__all__ = ["check", "claim_parameters"]
+__all__ = ["OF_LARGEST", "RELATIVE", "Levels", "check", "claim_parameters", "levels_in_parts"]
 
 # Largest difference from the recomputed centrality, relative to this centrality and to the largest
 # centrality.
-_RELATIVE = {"float32": 1e-5, "float64": 1e-9}
-_OF_LARGEST = {"float32": 1e-7, "float64": 1e-12}
+RELATIVE = {"float32": 1e-5, "float64": 1e-9}
+OF_LARGEST = {"float32": 1e-7, "float64": 1e-12}
+
+
+class Levels(NamedTuple):
+    """The search from a source, for each vertex of a block.
+
+    Attributes
+    ----------
+    level : ndarray of int
+        The distance; -1 if unreached.
+    paths : ndarray of float64
+        The shortest paths, times a factor of the level.
+    share : ndarray of float64
+        What a path of the previous level adds to its tail: ``(1 + dependency) / paths``, in the factor of
+        the previous level.
+    dependency : ndarray of float64
+    """
+
+    level: NDArray[np.int64]
+    paths: NDArray[np.float64]
+    share: NDArray[np.float64]
+    dependency: NDArray[np.float64]
 
 
 def check(answer: Answer) -> None:
     """Raise VerificationError unless `centrality` is the result of Brandes' algorithm."""
     parts, graph, parameters = parts_of(answer), answer.graph, answer.parameters
     stored = parts.column("centrality")
-    if stored.dtype.name not in _RELATIVE:
+    if stored.dtype.name not in RELATIVE:
         fail(answer, "centralities are float32 or float64", f"found {stored.dtype}")
     if graph.n == 0:
         return
@@ -41,13 +64,18 @@ def check(answer: Answer) -> None:
     given, seed = parameters.get("sources"), parameters.get("seed")
     drawn = parameters.get("k") if given is None else None
     chosen = sources_of(graph, given, drawn, 0 if seed is None else seed)
-    expected = np.zeros(len(stored)) if not parts.whole else _dependencies(graph, chosen)
+    if check_positive_weights(graph, bool(parameters.get("weights")), "betweenness"):
+        expected = path_sums(graph, chosen, weighted=True)[0]
+    else:
+        expected = np.zeros(len(stored)) if not parts.whole else _dependencies(graph, chosen)
     for source in [] if parts.whole else chosen.tolist():
-        expected += _dependencies_in_parts(parts, source)
+        dependency = levels_in_parts(parts, source).dependency
+        dependency[np.arange(parts.block.start, parts.block.stop) == source] = 0
+        expected += dependency
     normalized = parameters.get("normalized")
     expected *= _scale_of(graph, len(chosen), normalized=normalized is None or bool(normalized))
     largest = parts.reduce(float(expected.max(initial=0)), "max")
-    allowed = _RELATIVE[stored.dtype.name] * expected + _OF_LARGEST[stored.dtype.name] * largest
+    allowed = RELATIVE[stored.dtype.name] * expected + OF_LARGEST[stored.dtype.name] * largest
     found = stored.astype(np.float64)
     parts.require(
         np.abs(found - expected) <= allowed,
@@ -76,15 +104,14 @@ def _dependencies(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.float6
     return total
 
 
-def _dependencies_in_parts(parts: AnswerParts, source: int) -> NDArray[np.float64]:
-    """Return Brandes' dependency of each vertex of this rank's block on a source, level by level.
+def levels_in_parts(parts: AnswerParts, source: int) -> Levels:
+    """Return the search from a source for each vertex of this rank's block, level by level.
 
     Sums over in-edges carry the counts of paths from one level to the next, and sums over out-edges carry the
     dependencies back.
     """
-    root = np.arange(parts.block.start, parts.block.stop) == source
-    level = np.where(root, 0, -1)
-    paths = root.astype(np.float64)
+    level = np.where(np.arange(parts.block.start, parts.block.stop) == source, 0, -1)
+    paths = np.where(level == 0, 1.0, 0.0)
     shrunk = [1.0]  # the factor that scaled each level
     while True:
         arriving = parts.row_sums(np.where(level == len(shrunk) - 1, paths, 0.0), "in")
@@ -95,14 +122,14 @@ def _dependencies_in_parts(parts: AnswerParts, source: int) -> NDArray[np.float6
         level[following] = len(shrunk)
         shrunk.append(kernels.SHRINK if most > kernels.MAX_PATHS else 1.0)
         paths[following] = arriving[following] * shrunk[-1]
-    dependency = np.zeros(len(level))
-    for depth in range(len(shrunk) - 1, 0, -1):
+    dependency, share = np.zeros(len(level)), np.zeros(len(level))
+    for depth in range(len(shrunk) - 1, -1, -1):
         own = level == depth
-        share = np.divide(1.0 + dependency, paths, out=np.zeros(len(level)), where=own) * shrunk[depth]
-        through = parts.row_sums(share, "out")
-        dependency = np.where(level == depth - 1, through * paths, dependency)
-    dependency[root] = 0
-    return dependency
+        np.divide((1.0 + dependency) * shrunk[depth], paths, out=share, where=own)
+        if depth:
+            through = parts.row_sums(np.where(own, share, 0.0), "out")
+            dependency = np.where(level == depth - 1, through * paths, dependency)
+    return Levels(level, paths, share, dependency)
 
 
 def _scale_of(graph: Graph, sources: int, *, normalized: bool) -> float:

@@ -26,6 +26,7 @@ from evener.algorithms.bfs.search import Search
 from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
+from evener.partition.gathered import Gathered
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.spec.run import begin
 from evener.spec.run_options import driver
@@ -134,9 +135,9 @@ def search_edges(
         distance, parent = _search(engine, checkpoints, pg.graph, goal, bottom_up=bottom_up)
     engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
-    arrays = {
+    arrays: dict[str, Callable[[], NDArray[Any]]] = {
         "distance": lambda: as_distance(pg.gather(distance)),
-        "parent": lambda: pg.gather_numbers(parent),
+        "parent": Gathered(pg, parent, "numbers"),
     }
     edges = edges if pg.graph.directed else edges // 2
     return run.finish(engine, arrays, parameters=parameters, edges=edges)

@@ -26,6 +26,7 @@ from evener.engine.checkpoints.state import Bounded
 from evener.engine.engine import Engine
 from evener.graph.checks import check_seed
 from evener.kernels.kernel import KernelFile
+from evener.partition.gathered import Gathered
 from evener.primitives.contract import contract, number_labels, with_mirrors
 from evener.primitives.exact_weights import exact_weights
 from evener.primitives.label_sums import LabelSums, count_labels, own_labels, smallest_vertices
@@ -113,7 +114,7 @@ def leiden(
         "levels": search.levels,
     }
     return run.finish(
-        engine, {"community": lambda: pg.gather_numbers(label.parts)}, parameters=parameters, outcome=outcome
+        engine, {"community": Gathered(pg, label.parts, "numbers")}, parameters=parameters, outcome=outcome
     )
 
 

@@ -22,6 +22,7 @@ from evener.algorithms.scc import SPEC
 from evener.engine.checkpoints.state import VertexNumbers
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
+from evener.partition.gathered import Gathered
 from evener.primitives.frontier import Frontier
 from evener.primitives.label_sums import count_labels
 from evener.spec.run import begin
@@ -70,7 +71,7 @@ def scc(graph: Graph | PartitionedGraph | str, **options: Unpack[RunOptions]) ->
     with run.checkpoints(engine, {}) as checkpoints:
         group = _components(engine, checkpoints)
     components = count_labels(engine, group)
-    arrays = {"component": lambda: engine.partitioned.gather_numbers(group)}
+    arrays = {"component": Gathered(engine.partitioned, group, "numbers")}
     return run.finish(engine, arrays, outcome={"components": components})
 
 

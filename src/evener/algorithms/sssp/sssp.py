@@ -41,6 +41,7 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
+from evener.partition.gathered import Gathered
 from evener.spec.arguments import check_weights, unsigned
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.spec.run import begin
@@ -189,9 +190,9 @@ def _search_weights(
             tree = search(infinity)
             check_range(pg, tree.distance, limit=goal.limit(engine, tree.distance, math.inf))
     distance, parent = tree.distance, tree.parent
-    arrays = {
+    arrays: dict[str, Callable[[], NDArray[Any]]] = {
         "distance": lambda: _as_float(pg.gather(distance)),
-        "parent": lambda: pg.gather_vertices(parent),
+        "parent": Gathered(pg, parent, "vertices"),
     }
     edges = tree.edges if pg.graph.directed else tree.edges // 2
     return run.finish(engine, arrays, parameters=parameters, edges=edges)
@@ -318,6 +319,8 @@ def _bucket_width(graph: Graph) -> float:
     """Return twice the mean weight over the mean degree: about two neighbours of a vertex are nearer."""
     if isinstance(graph, DistributedGraph):
         sample = graph.weight_sample
+    elif graph.gpu_edges is not None:
+        sample = graph.gpu_edges.weight_sample(_SAMPLE)
     else:
         sample = cast("NDArray[Any]", graph.weights)[:: max(1, graph.m // _SAMPLE)]
     finite = sample[np.isfinite(sample)]

@@ -28,6 +28,7 @@ from evener.algorithms.wcc import SPEC
 from evener.algorithms.wcc.group import label_on_group
 from evener.engine.checkpoints.state import VertexNumbers
 from evener.kernels.kernel import KernelFile
+from evener.partition.gathered import Gathered
 from evener.primitives.label_sums import count_labels
 from evener.spec.run import begin
 from evener.spec.run_options import driver
@@ -80,7 +81,7 @@ def wcc(
         label = _label(engine, checkpoints, pg.graph)
     engine.finish()
     components = count_labels(engine, label)
-    arrays = {"component": lambda: pg.gather_numbers(label)}
+    arrays = {"component": Gathered(pg, label, "numbers")}
     return run.finish(engine, arrays, outcome={"components": components})
 
 

@@ -16,7 +16,16 @@ from evener.errors import first_clause
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GpuDescription", "Versions", "all_gpus", "driver_present", "gpus", "missing", "versions"]
+__all__ = [
+    "GpuDescription",
+    "Versions",
+    "all_gpus",
+    "driver_present",
+    "gpu_of_pointer",
+    "gpus",
+    "missing",
+    "versions",
+]
 
 # NVIDIA's driver creates both. A container may have only the second.
 _DRIVER = (Path("/proc/driver/nvidia"), Path("/dev/nvidiactl"))
@@ -66,6 +75,13 @@ def gpus() -> int:
     from cupy.cuda import runtime
 
     return int(runtime.getDeviceCount())
+
+
+def gpu_of_pointer(pointer: int) -> int:
+    """Return the index of the GPU whose memory holds an address."""
+    from cupy.cuda import runtime
+
+    return int(runtime.pointerGetAttributes(pointer).device)
 
 
 @dataclass(frozen=True, slots=True)

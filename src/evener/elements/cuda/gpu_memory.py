@@ -138,6 +138,13 @@ class GpuMemory(Device):
         self._unstage()
         return uploaded
 
+    def adopt(self, given: Any) -> Any:
+        """Return an array of another library in this GPU's memory, without a copy."""
+        with self._guarded("reading an array"):
+            if hasattr(given, "__cuda_array_interface__"):
+                return self._cupy.asarray(given)
+            return self._cupy.from_dlpack(given)
+
     def allocate_staging(self, nbytes: int) -> NDArray[np.uint8]:
         """Return a host array in locked pages."""
         with self._guarded("locking pages"):

@@ -1,4 +1,4 @@
-// Partition a graph on a GPU: degree order, bounds of rows, and sorted rows in local numbers.
+// Partition a graph on a GPU: degree order, bounds of rows, sorted rows in local numbers, and gathered values.
 
 #include "edge_range.cuh"
 
@@ -144,4 +144,33 @@ __global__ void PARALLEL(256) put_weighted(
         targets[begin + i] = (u32)keys[order[i]];
         weights[begin + i] = given[order[i]];
     }
+}
+
+// Sets ``gathered[vertices[i]] = values[i]`` for the owned vertices.
+template <typename Word>
+__global__ void PARALLEL(256) scatter_values(
+    Array<const u32> vertices, Array<const Word> values, u64 owned, Array<Word> gathered
+) {
+    for (u64 i = thread_of_grid(); i < owned; i += threads_of_grid()) gathered[vertices[i]] = values[i];
+}
+
+// Sets ``gathered[vertices[i]] = ids[to_global[numbers[i]]]``. Without `to_global`, the numbers are global.
+// Without `ids`, global numbers replace the ids. No vertex gives -1. Returns how many numbers are too large.
+__global__ void PARALLEL(256) scatter_ids(
+    Array<const u32> vertices, Array<const u32> numbers, Array<const u32> to_global, Array<const i64> ids,
+    u64 owned, Array<i64> gathered, Results<u64> results
+) {
+    u64 beyond = 0, limit = to_global.length ? to_global.length : gathered.length;
+    for (u64 i = thread_of_grid(); i < owned; i += threads_of_grid()) {
+        u64 number = numbers[i];
+        i64 id = -1;
+        if (number != NO_VERTEX) {
+            beyond += number >= limit;
+            if (number >= limit) continue;
+            if (to_global.length) number = to_global[number];
+            id = ids.length ? ids[number] : (i64)number;
+        }
+        gathered[vertices[i]] = id;
+    }
+    results.sum(beyond);
 }

@@ -4,7 +4,7 @@ The last argument of each function is `numbers`, a tuple of the numbers that fun
 
 `emit(source, target, local, weight, value, target_value, degree, n, numbers)` returns a pair (key, payload),
 or None, for an edge. `source` and `target` are numbers of vertices in the graph, `local` is the partition's
-number of the target. `assign` and `until` have the parameters that `evener.programs.kernels_cpu` describes.
+number of the target. `assign` and `until` have the parameters that `evener.gimv` describes.
 
 Records are sorted by key. Columns are sorted too, or `order` has the position of each record in them.
 """

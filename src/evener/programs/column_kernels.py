@@ -1,7 +1,4 @@
-"""GIM-V on GPUs: the launches of one iteration, by kernels with the operators linked in.
-
-Vertex programs share the kernels of ``columns.cu``, which combine messages over column blocks.
-"""
+"""Kernels of ``columns.cu``, which combine messages over column blocks on GPUs."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from evener.kernels.kernel import Kernel, LinkedFile
 from evener.partition.column_blocks import column_blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Literal
 
     from evener.elements import Element
@@ -23,45 +19,9 @@ if TYPE_CHECKING:
     from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
 
-__all__ = ["COLUMNS", "FILES", "ColumnKernels", "make_iterate", "message_columns"]
+__all__ = ["COLUMNS", "ColumnKernels", "message_columns"]
 
-# Kernels over rows, and the kernel that ends an iteration over column blocks.
-FILES = (f"{__package__}:kernels", f"{__package__}:finish")
 COLUMNS = f"{__package__}:columns"
-
-
-def make_iterate(functions: tuple[LinkedFunction, ...], key: str, *, per_edge: bool) -> Callable[..., Any]:
-    """Return a function of an element that does the work of `evener.programs.kernels_cpu`'s kernel."""
-    rows, end = (LinkedFile(file, key, functions) for file in FILES)
-    begin, gather_messages, gather_values = (
-        Kernel(cuda=rows, name=name) for name in ("begin", "gather_messages", "gather_values")
-    )
-    blocks, finish = ColumnKernels(functions, key), Kernel(cuda=end, name="finish")
-
-    def iterate(
-        element: Element, columns: ColumnBlocks | None, owned: int, first: bool,  # noqa: FBT001
-        offsets: Any, targets: Any, weights: Any, runs: Any, identity: Any, degree: Any, vertices: Any,
-        n: int, total: float, initial: Any, message: Any, value: Any, next_message: Any,
-    ) -> Any:  # fmt: skip
-        given = (degree, vertices, n)
-        if first:
-            return element.kernel(begin)(per_edge, identity, *given, initial, value, next_message, owned)
-        if per_edge:
-            return element.kernel(gather_values)(
-                offsets, targets, weights, runs, identity, *given, total, initial, message, next_message,
-                owned,
-            )  # fmt: skip
-        if columns is None:
-            return element.kernel(gather_messages)(
-                offsets, targets, runs, identity, *given, total, initial, message, value, next_message
-            )
-        blocks.combine_items(element, columns, identity, message)
-        return element.kernel(finish)(
-            columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, identity, *given,
-            total, initial, value, next_message,
-        )  # fmt: skip
-
-    return iterate
 
 
 def message_columns(

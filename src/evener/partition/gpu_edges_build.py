@@ -1,0 +1,97 @@
+"""Build the only partition of a graph from its edges, which are arrays in the memory of the GPU.
+
+No edge passes through the host. The GPU counts the rows, numbers the vertices by degree, and writes a key for
+each stored edge: the row and the target in local numbers. The sorted keys are the rows. The arrays equal
+those that `evener.partition.gpu_build` builds from the rows of the host: parallel edges ascend by weight.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from evener.partition.footprint import bytes_excluding_edges
+from evener.partition.gpu_build import RowsBuild, on_gpu
+from evener.partition.partition import EDGES_PER_BLOCK
+
+if TYPE_CHECKING:
+    from evener.graph.gpu_edges import GpuEdges
+    from evener.graph.graph import Graph
+
+__all__ = ["EdgesBuild", "has_edges_on"]
+
+# Most edges that are sorted at a time. More at a time means fewer passes over all edges.
+_MOST_SORTED = 1 << 30
+# Bytes per edge that is sorted: a key and its copy. With weights, also two orders, and their keys and copies.
+_SORTED_BYTES, _ORDERED_BYTES = 16, 56
+
+
+def has_edges_on(graph: Graph, memory: object) -> bool:
+    """Return whether the edges of a graph are in the memory of a GPU."""
+    return graph.gpu_edges is not None and graph.gpu_edges.element.memory == memory
+
+
+class EdgesBuild(RowsBuild):
+    """The rows of the only partition of a graph while its GPU builds them from edges."""
+
+    def edges_of(self, direction: str) -> GpuEdges:
+        """Return the edges with tails as rows for "out", and with heads as rows for "in"."""
+        edges = cast("GpuEdges", self.graph.gpu_edges)
+        return edges if direction == "out" else edges.reversed()
+
+    def upload_offsets(self) -> None:
+        """Count the rows."""
+        wanted = ("out", "in") if self.graph.directed else ("out",)
+        self.lengths = {d: self.edges_of(d).row_lengths() for d in wanted}
+        self.offsets = {d: self.edges_of(d).offsets_of(self.lengths[d]) for d in self.directions}
+
+    def degrees(self) -> tuple[Any, Any]:
+        """Return the out-degrees and the degrees of all vertices."""
+        out = self.lengths["out"]
+        if not self.graph.directed:
+            return out, out
+        degree = self.element.allocate(self.graph.n, np.uint32, 0)
+        for d, lengths in self.lengths.items():
+            offsets = self.offsets.get(d)
+            offsets = self.edges_of(d).offsets_of(lengths) if offsets is None else offsets
+            self.run("add_degrees", offsets, degree)
+        return out, degree
+
+    def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
+        """Return true if the partition fits, and the longest row can be sorted."""
+        edges, dtype = sum(self.counts), self.graph.weight_dtype
+        weight = 0 if dtype is None else dtype.itemsize
+        kept = bytes_excluding_edges(
+            len(self.owned), mirrors, elsewhere, edges, directions=len(self.directions)
+        )
+        spare = self.room - kept - self._vertex_bytes() - edges * (4 + weight)
+        each = _ORDERED_BYTES + 3 * weight if weight else _SORTED_BYTES
+        # A batch ends with a block of rows.
+        self._sorted_at_once = min(_MOST_SORTED, spare // each) - self.longest - EDGES_PER_BLOCK
+        return self._sorted_at_once > 0
+
+    def edges_sorted(self) -> int:
+        """Return the number of edges that are sorted at a time."""
+        return self._sorted_at_once
+
+    def copy_rows(self) -> None:
+        """Allocate the rows."""
+        self.boundary = dict.fromkeys(self.directions, 0)
+        dtype, element = self.graph.weight_dtype, self.element
+        self.edges = {}
+        for d, count in zip(self.directions, self.counts, strict=True):
+            weights = None if dtype is None else element.allocate_edges(count, dtype, 0)
+            self.edges[d] = element.allocate_edges(count, np.dtype(np.uint32), 0), weights
+
+    def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
+        """Write the rows ``first:last``, which begin at edge `begin`; `keys` has space for a key per edge."""
+        element, (targets, weights) = self.element, self.edges[direction]
+        keys, given = self.edges_of(direction).keys_of_rows(position, first, last, keys)
+        if given is None:
+            element.sort(keys)
+            self.run("put_targets", keys, begin, on_gpu(targets))
+            return
+        # The keys ascend by weight, and the sort is stable.
+        order, values = element.argsort(keys), on_gpu(weights).view(given.dtype)
+        self.run("put_weighted", keys, order, given, begin, on_gpu(targets), values)

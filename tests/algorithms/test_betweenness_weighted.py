@@ -1,0 +1,140 @@
+"""Betweenness by weights agrees with NetworkX, and refuses weights that it cannot add up exactly."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evener as ev
+from evener.errors import ArgumentError, VerificationError
+from evener.primitives import source_paths
+from evener.spec.answer import Claim
+from support.weighted_paths import drawn
+
+
+@st.composite
+def weighted_edges(draw):
+    """Draw edges among up to 14 vertices, with weights that make many paths equally long."""
+    n = draw(st.integers(3, 14))
+    ends = st.integers(0, n - 1)
+    weights = draw(st.sampled_from([st.integers(1, 4), st.sampled_from([0.1, 0.2, 0.3, 0.5])]))
+    return n, draw(st.lists(st.tuples(ends, ends, weights), min_size=1, max_size=40)), draw(st.booleans())
+
+
+@settings(max_examples=40, deadline=None)
+@given(edges=weighted_edges())
+def test_agrees_with_networkx(edges):
+    n, rows, directed = edges
+    g = (nx.DiGraph if directed else nx.Graph)()
+    g.add_nodes_from(range(n))
+    g.add_weighted_edges_from(rows)
+    src, dst, weights = map(np.array, zip(*g.edges(data="weight"), strict=True))
+    graph = ev.Graph.from_edges(src, dst, weights, directed=directed, n=n)
+    for normalized in (False, True):
+        wanted = list(nx.betweenness_centrality(g, weight="weight", normalized=normalized).values())
+        result = ev.betweenness(graph, weights=True, normalized=normalized, on="cpu:1")
+        np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12, atol=1e-14)
+        ev.verify(result)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64])
+def test_weights_of_any_type(dtype):
+    g, graph = drawn()
+    src, dst, weights = np.array(list(g.edges(data="weight"))).T
+    graph = ev.Graph.from_edges(src, dst, weights.astype(dtype), directed=False, n=graph.n)
+    result = ev.betweenness(graph, weights=True)
+    wanted = list(nx.betweenness_centrality(g, weight="weight").values())
+    np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12)
+    assert result.parameters["weights"] is True
+    assert result.edges == graph.m // 2 * graph.n
+
+
+def test_many_sources_are_several_calls(monkeypatch):
+    monkeypatch.setattr(source_paths, "EDGES_PER_CALL", 1)
+    monkeypatch.setattr(source_paths, "SEARCHES", 7)
+    g, graph = drawn()
+    result = ev.betweenness(graph, weights=True, on="cpu:2")
+    wanted = list(nx.betweenness_centrality(g, weight="weight").values())
+    np.testing.assert_allclose(result["centrality"], wanted, rtol=1e-12)
+    assert result.timeline.supersteps == -(-60 // 7)
+    ev.verify(ev.betweenness(graph, sources=[3, 3, 8], weights=True))
+
+
+def test_a_run_continues_from_a_checkpoint(monkeypatch, tmp_path):
+    monkeypatch.setattr(source_paths, "EDGES_PER_CALL", 1)
+    monkeypatch.setattr(source_paths, "SEARCHES", 7)
+    graph = drawn()[1]
+
+    def stop(progress):
+        if progress.superstep == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ev.betweenness(graph, weights=True, progress=stop, checkpoint=ev.Checkpoint(tmp_path, every="1step"))
+    result = ev.betweenness(graph, weights=True, checkpoint=ev.Checkpoint(tmp_path, resume=True))
+    assert (result["centrality"] == ev.betweenness(graph, weights=True)["centrality"]).all()
+    with pytest.raises(ArgumentError):
+        ev.betweenness(graph, checkpoint=ev.Checkpoint(tmp_path, resume=True))
+
+
+def test_the_lightest_parallel_edge_counts_and_equal_edges_are_separate_paths():
+    graph = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 1, 2, 3, 3], [1.0, 1.0, 1.0, 1.0, 1.0])
+    result = ev.betweenness(graph, sources=[0], weights=True, normalized=False)
+    np.testing.assert_allclose(result["centrality"], [0, 4 * 2 / 3, 4 * 1 / 3, 0], rtol=1e-15)
+    graph = ev.Graph.from_edges([0, 0, 0, 1, 2], [1, 1, 2, 3, 3], [1.0, 2.0, 1.0, 1.0, 1.0])
+    result = ev.betweenness(graph, sources=[0], weights=True, normalized=False)
+    np.testing.assert_allclose(result["centrality"], [0, 2, 2, 0], rtol=1e-15)
+
+
+def chain(weights):
+    n = len(weights)
+    return ev.Graph.from_edges(np.arange(n), np.arange(1, n + 1), np.array(weights), directed=False)
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ([1.0, 0.0], "needs weights above 0, because .*; found a weight of 0"),
+        ([1, 0], "found a weight of 0"),
+        ([1.0, -1.0], "needs finite weights of 0 or more"),
+        ([1.0, np.inf], "needs finite weights"),
+        (
+            [1e20, 1.0],
+            "float64 does not hold the distances from source 0: a weight is too small",
+        ),
+        ([1e308, 1e308], "float64 does not hold the distances"),
+        ([2**52, 2**52], "float64 does not hold the distances"),
+        ([1, 2**53], "float64 does not hold the distances"),
+    ],
+)
+@pytest.mark.parametrize("name", ["betweenness", "edge_betweenness"])
+def test_refuses_weights(name, weights, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        getattr(ev, name)(chain(weights), weights=True)
+
+
+def test_refuses_a_graph_without_weights():
+    with pytest.raises(ArgumentError, match="expected a graph with weights"):
+        ev.betweenness(ev.read("rmat:4"), weights=True)
+
+
+def test_refuses_more_paths_than_float64_can_count():
+    """There are 2^1000 paths: at each of 1000 joints, two parallel edges."""
+    joints = np.repeat(np.arange(1000), 2)
+    graph = ev.Graph.from_edges(joints, joints + 1, np.ones(2000))
+    with pytest.raises(ArgumentError, match=r"more than 2\^960 shortest paths lead from source 0"):
+        ev.betweenness(graph, weights=True)
+
+
+@pytest.mark.parametrize("change", [lambda own: own[::-1], lambda own: own * (1 + 1e-6)])
+def test_the_verifier_finds_wrong_values(change):
+    graph = drawn()[1]
+    result = ev.betweenness(graph, weights=True)
+    arrays = {"centrality": change(result["centrality"])}
+    with pytest.raises(VerificationError, match="centralities are the dependencies"):
+        ev.verify(Claim("betweenness", graph, arrays, result.parameters))
+    with pytest.raises(VerificationError):
+        ev.verify(Claim("betweenness", graph, {"centrality": result["centrality"]}, {"weights": False}))

@@ -111,14 +111,22 @@ def test_path_counts_too_far_apart_are_refused(on):
         ev.edge_betweenness(graph, sources=[0], on=on)
 
 
+def test_the_verifier_counts_paths_up_to_the_largest_float64():
+    """2^1024 paths lead to the last of the vertices, and float64 counts those to all others."""
+    joints = np.repeat(np.arange(1024), 2)
+    result = ev.edge_betweenness(ev.Graph.from_edges(joints, joints + 1), sources=[0], normalized=False)
+    ev.verify(result)
+    np.testing.assert_allclose(result["centrality"][:2], [1025 * 1024 / 2] * 2, rtol=1e-12)
+
+
 def test_many_sources_count_more_paths_than_float64():
     src, dst, joints, _ = graphs.diamonds(700, 4)
     graph = ev.Graph.from_edges(src, dst)
-    sources = [0] * 17
-    by_source, by_level = (ev.betweenness(graph, sources=sources, on=on) for on in ("cpu:2", ["cpu:1"] * 2))
+    by_source = ev.betweenness(graph, sources=[0] * 17, on="cpu:2")
+    by_level = ev.betweenness(graph, sources=[0], on="cpu:2")
     np.testing.assert_allclose(by_source["centrality"], by_level["centrality"], rtol=1e-12)
     assert by_source["centrality"][joints[1]] > 0
-    assert by_source.timeline.supersteps == 1
+    assert by_source.timeline.supersteps == 1 < by_level.timeline.supersteps
 
 
 def test_the_sums_do_not_depend_on_the_threads():

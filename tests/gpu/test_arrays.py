@@ -232,7 +232,7 @@ def test_too_large_ids():
 
 
 def test_arrays_in_two_places():
-    with pytest.raises(ev.ArgumentError, match="found src on cuda:0 and dst in host memory; copy one"):
+    with pytest.raises(ev.ArgumentError, match="found src on cuda:0, dst in host memory; copy dst to cuda:0"):
         ev.Graph.from_edges(cupy.asarray([0, 1]), [1, 2])
 
 

@@ -142,15 +142,15 @@ ERRORS = {
     "unknown kinds": ((TAILS, TensorOnGpu(HEADS, kind=99)), r"another kind \(DLPack type 99\)"),
     "two places": (
         (ArrayOnGpu(TAILS), HEADS),
-        "all arrays on one GPU or all in host memory, found src on cuda:0 and dst in host memory; copy one",
+        "all on one GPU or all in host memory, found src on cuda:0, dst in host memory; copy dst to cuda:0",
     ),
     "weights elsewhere": (
         (ArrayOnGpu(TAILS), ArrayOnGpu(HEADS), WEIGHTS),
-        "found src on cuda:0 and dst on cuda:0 and weights in host memory",
+        "found src on cuda:0, dst on cuda:0, weights in host memory; copy weights to cuda:0",
     ),
     "two GPUs": (
         (TensorOnGpu(TAILS), TensorOnGpu(HEADS, gpu=1)),
-        "found src on cuda:0 and dst on cuda:1; copy one",
+        "found src on cuda:0, dst on cuda:1; copy dst to cuda:0",
     ),
     "missing entries": (
         (ArrayOnGpu(TAILS), ArrayOnGpu(HEADS, mask=object())),

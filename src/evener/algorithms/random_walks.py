@@ -105,7 +105,8 @@ def random_walks(
     -------
     Result
         ``walk``: ids of shape (walks, length + 1), with -1 or None after the end of a walk. A table has a
-        list of ids for each walk. With several ranks, each rank has a part of the walks.
+        list of ids for each walk. With several ranks, each rank has a part of the walks. The parameter
+        ``sources`` is an array of ids, or None for all vertices.
 
     Raises
     ------

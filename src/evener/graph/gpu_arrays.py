@@ -87,7 +87,11 @@ def on_one_gpu(arrays: dict[str, Any]) -> list[GpuArray]:
     found = [place for place in places.values() if place is not None]
     if found and len({place and place.gpu for place in places.values()}) > 1:
         listed = [f"{n} {'in host memory' if p is None else f'on cuda:{p.gpu}'}" for n, p in places.items()]
-        msg = f"expected all arrays on one GPU or all in host memory, found {' and '.join(listed)}; copy one"
+        others = [n for n, p in places.items() if p is None or p.gpu != found[0].gpu]
+        msg = (
+            f"expected all on one GPU or all in host memory, found {', '.join(listed)}; "
+            f"copy {' and '.join(others)} to cuda:{found[0].gpu}"
+        )
         raise ArgumentError(msg)
     return found
 

@@ -23,6 +23,8 @@ __all__ = ["EdgesBuild", "has_edges_on"]
 
 # Most edges that are sorted at a time. More at a time means fewer passes over all edges.
 _MOST_SORTED = 1 << 30
+# Most passes over all edges for a direction. With little memory, the host builds the rows.
+_MOST_PASSES = 64
 # Bytes per edge that is sorted: a key and its copy. With weights, also two orders, and their keys and copies.
 _SORTED_BYTES, _ORDERED_BYTES = 16, 56
 
@@ -59,7 +61,7 @@ class EdgesBuild(RowsBuild):
         return out, degree
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
-        """Return true if the partition fits, and the longest row can be sorted."""
+        """Return true if the partition fits, with memory to sort the edges in few passes."""
         edges, dtype = sum(self.counts), self.graph.weight_dtype
         weight = 0 if dtype is None else dtype.itemsize
         kept = bytes_excluding_edges(
@@ -69,7 +71,7 @@ class EdgesBuild(RowsBuild):
         each = _ORDERED_BYTES + 3 * weight if weight else _SORTED_BYTES
         # A batch ends with a block of rows.
         self._sorted_at_once = min(_MOST_SORTED, spare // each) - self.longest - EDGES_PER_BLOCK
-        return self._sorted_at_once > 0
+        return self._sorted_at_once > max(self.counts, default=0) // _MOST_PASSES
 
     def edges_sorted(self) -> int:
         """Return the number of edges that are sorted at a time."""

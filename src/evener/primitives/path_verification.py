@@ -23,7 +23,7 @@ def path_sums(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sums of Brandes' dependencies on some sources, of each vertex and of each stored edge.
 
-    A sum is infinite or NaN if float64 cannot count the paths. Weights must be above 0.
+    All sums are infinite if float64 cannot count the paths from a source. Weights must be above 0.
     """
     threads = max(1, min(numba.get_num_threads(), len(sources)))
     shape = threads, graph.n

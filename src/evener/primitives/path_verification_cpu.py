@@ -51,6 +51,7 @@ def _sum_source(
     dependency[:] = 0.0
     paths[source] = 1.0
     reached = _ZERO
+    most = 1.0
     for i in range(len(order)):
         v = np.uint64(order[i])
         if distance[v] == np.inf:
@@ -60,6 +61,11 @@ def _sum_source(
             w = np.uint64(targets[e])
             if distance[w] == distance[v] + (1 if len(weights) == 0 else weights[e]):
                 paths[w] += paths[v]
+                most = max(most, paths[w])
+    if most == np.inf:  # the sums would be finite and wrong
+        vertex_sums[:] = np.inf
+        edge_sums[:] = np.inf
+        return
     for i in range(reached):
         v = np.uint64(order[reached - _ONE - i])
         for e in range(offsets[v], offsets[v + _ONE]):
@@ -79,7 +85,8 @@ def sum_paths(
     """Add up the dependencies of vertices and of stored edges on all sources. Weights are above 0.
 
     The work arrays have shape (threads, n). ``vertex_sums[t]`` and ``edge_sums[t]`` receive the part of
-    thread t. Without `weights`, each edge weighs 1.
+    thread t. Without `weights`, each edge weighs 1. All sums of a thread are infinite if it finds more paths
+    than float64 can count.
     """
     for t in prange(len(vertex_sums)):
         for s in range(t, len(sources), len(vertex_sums)):

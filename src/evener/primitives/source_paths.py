@@ -21,7 +21,7 @@ from evener.errors import ArgumentError
 from evener.kernels.kernel import KernelFile
 from evener.partition.partitioned import PartitionedGraph
 from evener.primitives.edge_weights import edge_weights
-from evener.primitives.source_paths_cpu import BEYOND_FLOAT64
+from evener.primitives.source_paths_cpu import ABSORBED, BEYOND_FLOAT64
 from evener.spec.arguments import weights_used
 from evener.system import memory
 from evener.system.world import current_world
@@ -149,11 +149,13 @@ class SourcePaths:
         if reason == BEYOND_FLOAT64:
             msg = f"more than 2^960 shortest paths lead from source {name} to a vertex; omit it from sources="
             raise ManyPathsError(msg)
-        msg = (
-            f"float64 does not hold the distances from source {name}: a weight is too small or too large "
-            "compared with a distance; scale the weights"
-        )
-        raise ArgumentError(msg)
+        if reason == ABSORBED:
+            why = "a weight is too small to change a distance; use weights that differ by less"
+        elif self._limit == _EXACT:
+            why = "a sum of integer weights is 2^53 or more; scale the weights"
+        else:
+            why = "a sum of weights is infinite; scale the weights"
+        raise ArgumentError(f"float64 does not hold the distances from source {name}: {why}")
 
 
 def searches_are_faster(engine: Engine) -> bool:
@@ -178,11 +180,11 @@ def check_positive_weights(graph: Graph, weights: bool | None, algorithm: str) -
     ArgumentError
         If `weights` is no truth value or None, or is True and the graph has none. If a weight is not above 0.
     """
-    used = weights_used(graph, weights, algorithm)
+    used = weights_used(graph, weights, algorithm, least="above 0")
     if used and graph.m and not graph.weight_range[0] > 0:
         msg = (
-            f"{algorithm} needs weights above 0, because edges of weight 0 make endless numbers of paths; "
-            "found a weight of 0"
+            f"{algorithm} needs finite weights above 0 on every edge, because edges of weight 0 make endless "
+            "numbers of paths; found a weight of 0"
         )
         raise ArgumentError(msg)
     return used
@@ -206,7 +208,7 @@ def require_one_cpu(run: Run, what: str) -> None:
         if run.placement.on is None:
             run.placement = replace(run.placement, on=("cpu",))
         kinds = run.placement.kinds
-    if kinds != ["cpu"]:
+    if len(kinds) > 1 or "cuda" in kinds:
         found = "a GPU" if len(kinds) == 1 else f"{len(kinds)} elements"
         msg = f'{what} runs on one CPU, and the graph is on {found}; place it with on="cpu"'
         raise ArgumentError(msg)

@@ -22,7 +22,7 @@ from numba import prange
 from evener.kernels.cpu.indexed_heap import lower, take_first
 from evener.kernels.cpu.jit import inline_step, parallel
 
-__all__ = ["BEYOND_FLOAT64", "IMPRECISE", "MAX_PATHS", "add_sources", "collect"]
+__all__ = ["ABSORBED", "BEYOND_FLOAT64", "MAX_PATHS", "TOO_FAR", "add_sources", "collect"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -36,7 +36,8 @@ SHRINK = 2.0**-64
 MIN_PATHS = 2.0**-960
 # Why a search ended early.
 BEYOND_FLOAT64 = np.uint64(1)
-IMPRECISE = np.uint64(2)
+ABSORBED = np.uint64(2)
+TOO_FAR = np.uint64(3)
 
 
 @inline_step
@@ -116,7 +117,7 @@ def _search_by_weights(
             if far > known:
                 continue
             if not near < far < limit:
-                ended = IMPRECISE
+                ended = ABSORBED if far == near else TOO_FAR
             elif far == known:
                 paths[w] += count
             else:

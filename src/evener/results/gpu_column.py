@@ -23,18 +23,22 @@ class GpuColumns(RunRecord):
     def device(self, name: str) -> Any:
         """Return an array of the result, or the ids as "vertex", on the GPU of the run, in the order of ids.
 
-        If one GPU ran alone, its values stay there. Otherwise, the host gathers them and copies them to the
-        first GPU. With several ranks, this is a collective operation, and each rank gets its ``block``.
+        If one GPU ran alone, its values stay there, unless the host has read or computed them. Otherwise, the
+        host gathers them and copies them to the first GPU. With several ranks, each rank gets its part.
+
+        This is a collective operation; all ranks must call it.
 
         Returns
         -------
-        cupy.ndarray, shape (n,)
-            A new array with ``__cuda_array_interface__`` and ``__dlpack__``. Vertices are ids, -1 for none.
+        cupy.ndarray
+            A new array of the shape of ``result[name]``, with ``__cuda_array_interface__`` and
+            ``__dlpack__``. Vertices are ids, -1 for none.
 
         Raises
         ------
         ArgumentError
-            If the run used no GPU, or the array has ids that are not integers.
+            If the run used no GPU, or the array has ids that are not integers. If the rows are not vertices,
+            and `name` is "vertex".
         """
         return _column(self, name)
 

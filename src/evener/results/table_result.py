@@ -56,6 +56,12 @@ class TableResult(Result):
         super().__init__(algorithm, graph, gather, columns=columns, **facts)
         self.row = row
 
+    def device(self, name: str) -> Any:
+        """Return an array of the result on the GPU of the run, as for `Result`; no row has a vertex's id."""
+        if name == "vertex":
+            raise ArgumentError(self._no_vertices("device"))
+        return super().device(name)
+
     def value(self, vertex: Any, name: str | None = None) -> Any:  # noqa: ARG002 - the arguments of Result
         """Raise ArgumentError: the rows are not vertices."""
         raise ArgumentError(self._no_vertices("value"))

@@ -86,8 +86,10 @@ def _raise_weight(graph: Graph, is_wrong: Callable[[NDArray[Any]], NDArray[np.bo
     raise ArgumentError(msg)
 
 
-def weights_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  # noqa: FBT001 - an argument
+def weights_used(graph: Graph, weights: bool | None, algorithm: str, *, least: str = "of 0 or more") -> bool:  # noqa: FBT001 - an argument
     """Return whether an algorithm uses the weights of the edges; by default, if the graph has weights.
+
+    `least` is the bound of weights in messages.
 
     Raises
     ------
@@ -104,7 +106,7 @@ def weights_used(graph: Graph, weights: bool | None, algorithm: str) -> bool:  #
         msg = "weights=: expected a graph with weights, found none; read it with weights, or omit weights="
         raise ArgumentError(msg)
     if weights:
-        check_weights(graph, f"{algorithm} needs finite weights of 0 or more on every edge", finite=True)
+        check_weights(graph, f"{algorithm} needs finite weights {least} on every edge", finite=True)
     return bool(weights)
 
 

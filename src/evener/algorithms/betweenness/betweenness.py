@@ -110,7 +110,8 @@ def betweenness(
         paths to the vertices of one level differ by a factor of more than 2^1700.
 
         With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
-        2^960 paths lead to a vertex. If float64 does not hold a distance exactly.
+        2^960 paths lead to a vertex. If a weight is too small to change a distance, or a distance is
+        infinite. If a sum of integer weights is 2^53 or more.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -181,7 +182,7 @@ def _accumulate_by_source(
     while done < len(chosen):
         done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
+            checkpoints.require(checkpoints.steps - 1 <= done < len(chosen), f"a source below {len(chosen)}")
         engine.superstep("sources", fraction=done / len(chosen))
         try:
             edges += searches.add(chosen[done : done + searches.per_call], centrality)
@@ -211,7 +212,7 @@ def _accumulate(
     while done < len(chosen):
         done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
+            checkpoints.require(checkpoints.steps - 1 <= done < len(chosen), f"a source below {len(chosen)}")
         pace.source(done, edges)
         source = int(chosen[done])
         done += 1
@@ -359,6 +360,7 @@ def _add_dependencies(
 
 def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int) -> NDArray[np.int64]:
     """Return the global numbers of the sources: given, `k` at random, or all vertices."""
+    seed = check_seed(seed)
     if sources is not None and k is not None:
         msg = "sources= and k= exclude each other; give the sources or the number of sources to draw"
         raise ArgumentError(msg)
@@ -369,7 +371,7 @@ def sources_of(graph: Graph, sources: ArrayLike | None, k: int | None, seed: int
     if not is_integral(k) or not 1 <= k <= graph.n:
         msg = f"k=: expected a number of vertices from 1 to {graph.n}, found {k!r}"
         raise ArgumentError(msg)
-    return np.random.default_rng(check_seed(seed)).choice(graph.n, size=int(k), replace=False)
+    return np.random.default_rng(seed).choice(graph.n, size=int(k), replace=False)
 
 
 def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:

@@ -64,7 +64,7 @@ def check(answer: Answer) -> None:
     given, seed = parameters.get("sources"), parameters.get("seed")
     drawn = parameters.get("k") if given is None else None
     chosen = sources_of(graph, given, drawn, 0 if seed is None else seed)
-    if check_positive_weights(graph, bool(parameters.get("weights")), "betweenness"):
+    if check_positive_weights(graph, parameters.get("weights", False), "betweenness"):
         expected = path_sums(graph, chosen, weighted=True)[0]
     else:
         expected = np.zeros(len(stored)) if not parts.whole else _dependencies(graph, chosen)
@@ -108,7 +108,7 @@ def levels_in_parts(parts: AnswerParts, source: int) -> Levels:
     """Return the search from a source for each vertex of this rank's block, level by level.
 
     Sums over in-edges carry the counts of paths from one level to the next, and sums over out-edges carry the
-    dependencies back.
+    dependencies back. This is a collective operation; all ranks must call it.
     """
     level = np.where(np.arange(parts.block.start, parts.block.stop) == source, 0, -1)
     paths = np.where(level == 0, 1.0, 0.0)

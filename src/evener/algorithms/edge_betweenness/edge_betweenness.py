@@ -97,7 +97,8 @@ def edge_betweenness(
         paths to the vertices of one level differ by a factor of more than 2^1700.
 
         With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
-        2^960 paths lead to a vertex. If float64 does not hold a distance exactly.
+        2^960 paths lead to a vertex. If a weight is too small to change a distance, or a distance is
+        infinite. If a sum of integer weights is 2^53 or more.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -162,7 +163,7 @@ def _accumulate(
             except ManyPathsError:
                 if weights:
                     raise
-                by_source = on_threads = False
+                by_source, on_threads, searches = False, False, None
             continue
         state = state or BetweennessState(engine, pg.graph.n, NARROW_LEVELS, engine.owned_array("float64", 0))
         pace.source(done, edges)
@@ -221,7 +222,10 @@ def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:
 
 
 class _Rows:
-    """The rows of this rank, which the first call sorts and sends: a collective operation."""
+    """The rows of this rank, which the first call of a method sorts and sends.
+
+    This is a collective operation; all ranks must call it.
+    """
 
     def __init__(self, engine: Engine, centrality: PartitionedArray, factor: float, *, weights: bool) -> None:
         self._engine, self._centrality, self._factor = engine, centrality, factor

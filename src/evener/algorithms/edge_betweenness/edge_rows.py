@@ -81,7 +81,10 @@ def _sorted_on_ranks(
     weights: NDArray[Any],
     values: NDArray[np.float64],
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Return both ends of each edge whose first end is in this rank's block, and its value, in order."""
+    """Return both ends of each edge whose first end is in this rank's block, and its value, in order.
+
+    This is a collective operation; all ranks must call it.
+    """
     ends = (first.astype(np.uint64) << _HALF) | second
     if world.size > 1:
         rank = np.searchsorted(block_bounds(n, world.size)[1:-1], first, side="right").astype(np.uint16)

@@ -35,7 +35,7 @@ def check(answer: Answer) -> None:
     given, seed = parameters.get("sources"), parameters.get("seed")
     drawn = parameters.get("k") if given is None else None
     chosen = sources_of(graph, given, drawn, 0 if seed is None else seed)
-    weighted = check_positive_weights(graph, bool(parameters.get("weights")), "edge_betweenness")
+    weighted = check_positive_weights(graph, parameters.get("weights", False), "edge_betweenness")
     sums = _sums(parts, chosen, weighted=weighted)
     edges = [
         StoredEdges.of_part(
@@ -61,7 +61,10 @@ def check(answer: Answer) -> None:
 
 
 def _sums(parts: AnswerParts, chosen: NDArray[np.int64], *, weighted: bool) -> list[NDArray[np.float64]]:
-    """Return the sums of the dependencies of the stored edges of each part."""
+    """Return the sums of the dependencies of the stored edges of each part.
+
+    This is a collective operation; all ranks must call it.
+    """
     if parts.whole:
         own = path_sums(parts.graph, chosen, weighted=weighted)[1]
         if np.isfinite(own).all() or weighted:
@@ -88,6 +91,10 @@ def _factor(graph: Graph, sources: int, *, normalized: bool) -> float:
 
 
 def _require(parts: AnswerParts, right: NDArray[np.bool_], rule: str, expected: EdgeRows) -> None:
+    """Raise VerificationError if an edge is wrong on any rank.
+
+    This is a collective operation; all ranks must call it.
+    """
     i = 0 if right.all() else first_true(~right)
     wrong = [] if right.all() else [(int(expected.u[i]), int(expected.v[i]))]
     if found := parts.first_found(wrong):

@@ -87,9 +87,9 @@ def test_searches_by_edges_continue_from_a_checkpoint(monkeypatch, tmp_path):
     joints, path = np.repeat(np.arange(1, 1861), 2), np.arange(1862, 3722)
     tails = np.concatenate([[0, 0], joints, [0], path])
     heads = np.concatenate([[1, 1], joints + 1, [1862], path + 1])
-    graph, sources = ev.Graph.from_edges(tails, heads), [*range(1, 9), 0, *range(9, 18)]
+    graph, sources = ev.Graph.from_edges(tails, heads), range(18)
     wanted = ev.betweenness(graph, sources=sources, on="cpu:1")["centrality"]
-    for stop_at in (2, 4):
+    for stop_at in (3, 5):
         folder = tmp_path / str(stop_at)
 
         def stop(progress, at=stop_at):

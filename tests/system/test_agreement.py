@@ -121,6 +121,7 @@ def operations(s):
         "Result.write": (ev.Result.write, {"self": s.result, "path": "nowhere/a.csv"}),
         "Result.path": (ev.Result.path, {"self": s.result, "vertex": 0}),
         "Result.value": (ev.Result.value, {"self": s.result, "vertex": 0}),
+        "GpuColumns.device": (ev.Result.device, {"self": s.result, "name": "distance"}),
         "TableResult.gather": (TableResult.gather, {"self": s.table}),
         "TableResult.top": (TableResult.top, {"self": s.table}),
         "Rows.gather": (Rows.gather, {"self": s.rows}),

@@ -110,6 +110,7 @@ def test_arrays_of_libraries(library, directed):
 )
 def test_the_partition_equals_that_of_the_host(monkeypatch, weights, directed, directions, most):
     monkeypatch.setattr(gpu_edges_build, "_MOST_SORTED", most)
+    monkeypatch.setattr(gpu_edges_build, "_MOST_PASSES", 1 << 20)
     dtype, n = (np.uint32, 9_500) if weights == "int8" else (np.int64, None)
     there, here = pair_of_graphs(dtype, weights, directed=directed, n=n)
     check_same_edges(there, here, directions)

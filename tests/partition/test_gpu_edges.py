@@ -87,6 +87,7 @@ def test_a_gpu_builds_the_partition_of_the_host(
     assert there.weight_range == here.weight_range
     longest = int(max(here.out_degree().max(), here.in_degree().max()))
     monkeypatch.setattr(gpu_edges_build, "_MOST_SORTED", longest + most)
+    monkeypatch.setattr(gpu_edges_build, "_MOST_PASSES", 1 << 20)
     one = ev.partition(there, directions=directions)
     assert [element.name for element in one.elements] == ["cuda:0"]
     assert "offsets" not in vars(there)  # the host has no rows

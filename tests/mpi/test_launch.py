@@ -102,7 +102,7 @@ import evener as ev
 
 def stuck():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    print(os.getpid(), flush=True)
+    open(f"{os.getpid()}.rank", "w").close()
     forever(np.zeros(2))
 
 @numba.njit(nogil=True)
@@ -131,10 +131,13 @@ def test_ranks_and_their_folder_end_with_the_caller(tmp_path, number):
         [sys.executable, "program.py"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
-        stdout=subprocess.PIPE,
-        text=True,
     ) as caller:
-        ranks = [int(caller.stdout.readline()) for _ in range(2)]
+        until = time.monotonic() + 120
+        while len(ranks := [int(file.stem) for file in tmp_path.glob("*.rank")]) < 2:
+            if time.monotonic() > until:
+                caller.kill()
+                pytest.fail("the ranks have not started")
+            time.sleep(0.05)
         assert any((tmp_path / "temporary").glob("evener-launch-*"))
         caller.send_signal(number)
         until = time.monotonic() + 10

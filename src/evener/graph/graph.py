@@ -123,10 +123,10 @@ class Graph(GraphViews):
 
         Notes
         -----
-        If a GPU holds the arrays, the graph keeps a copy of the edges there. Runs on this GPU are the
-        default, and no edge passes through the host if the graph and the memory to sort it fit there, and it
-        has less than 2^32 stored edges. The first use of the rows on the host, such as
-        `offsets`, copies the edges to the host and builds the rows. The host builds the graph at once if the
+        If a GPU holds the arrays, the graph keeps a copy of the edges there, and runs are on this GPU by
+        default. No edge passes through the host if the GPU has memory to sort the edges, and there are less
+        than 2^32 of them. The first use of the rows on the host, such as `offsets`, copies the edges to the
+        host and builds the rows. The host builds the graph at once if the
         GPU lacks memory, or the largest id exceeds both 8 million and 16 times the number of edges.
 
         Raises

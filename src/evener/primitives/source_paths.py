@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from evener.spec.run import Run
 
 __all__ = [
-    "ManyPathsError",
     "SourcePaths",
     "check_positive_weights",
     "require_one_cpu",
@@ -58,10 +57,6 @@ _VALUES_PER_VERTEX = 6
 _EXACT = 2.0**53
 
 
-class ManyPathsError(ArgumentError):
-    """More shortest paths lead to a vertex than the sums of a search can count."""
-
-
 class SourcePaths:
     """The arrays of several searches that run at the same time, and the sums of their dependencies.
 
@@ -79,6 +74,7 @@ class SourcePaths:
 
     def __init__(self, engine: Engine, sources: int, *, weights: bool, of_edges: bool) -> None:
         self._engine, n, m = engine, engine.owned[0], engine.out_edges[0]
+        self._weighted = weights
         self._weights = edge_weights(engine, engine.out_weights, used=weights)
         wide = m if of_edges else n
         values = n * _VALUES_PER_VERTEX + wide
@@ -119,10 +115,8 @@ class SourcePaths:
 
         Raises
         ------
-        ManyPathsError
-            If float64 cannot count the paths to a vertex.
         ArgumentError
-            If float64 does not hold a distance.
+            If float64 does not hold the numbers of paths, or a distance.
         """
         engine, (offsets, targets, _) = self._engine, self._engine.out
         _, edges = engine.compute(
@@ -147,8 +141,14 @@ class SourcePaths:
         partitioned = self._engine.partitioned
         (name,) = partitioned.graph.ids_of(partitioned.owned_vertices()[0][[source]])
         if reason == BEYOND_FLOAT64:
-            msg = f"more than 2^960 shortest paths lead from source {name} to a vertex; omit it from sources="
-            raise ManyPathsError(msg)
+            if self._weighted:
+                many = f"more than 2^960 shortest paths lead from source {name} to a vertex"
+            else:
+                many = (
+                    "the numbers of shortest paths to the vertices at some distance from source "
+                    f"{name} differ by a factor of over 2^1700, beyond float64"
+                )
+            raise ArgumentError(f"{many}; omit it from sources=")
         if reason == ABSORBED:
             why = "a weight is too small to change a distance; use weights that differ by less"
         elif self._limit == _EXACT:

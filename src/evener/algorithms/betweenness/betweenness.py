@@ -30,7 +30,6 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
 from evener.kernels.kernel import KernelFile
 from evener.primitives.source_paths import (
-    ManyPathsError,
     SourcePaths,
     check_positive_weights,
     require_one_cpu,
@@ -140,11 +139,11 @@ def betweenness(
     engine = run.engine(from_both_ends=not pg.graph.directed)
     arguments = {"sources": chosen, "weights": True} if weights else {"sources": chosen}
     with run.checkpoints(engine, arguments) as checkpoints:
-        centrality, done, edges = engine.owned_array("float64", 0), 0, 0
+        centrality = engine.owned_array("float64", 0)
         if weights or (len(chosen) > SOURCES_BY_LEVEL and searches_are_faster(engine)):
-            done, edges = _accumulate_by_source(engine, checkpoints, chosen, centrality, weights=weights)
-        if done < len(chosen):
-            edges = _accumulate(engine, checkpoints, pg, chosen, centrality, done, edges)
+            edges = _accumulate_by_source(engine, checkpoints, chosen, centrality, weights=weights)
+        else:
+            edges = _accumulate(engine, checkpoints, pg, chosen, centrality)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     parameters = {
         "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
@@ -170,28 +169,17 @@ def _accumulate_by_source(
     centrality: PartitionedArray,
     *,
     weights: bool,
-) -> tuple[int, int]:
-    """Add the dependencies on the sources; without weights, on those before the first with many paths.
-
-    Returns
-    -------
-    done, edges : int
-        The sources so far, and the out-edges of their reached vertices.
-    """
+) -> int:
+    """Add the dependencies on several sources at a time; return the out-edges of all reached vertices."""
     searches, done, edges = SourcePaths(engine, len(chosen), weights=weights, of_edges=False), 0, 0
     while done < len(chosen):
         done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(checkpoints.steps - 1 <= done < len(chosen), f"a source below {len(chosen)}")
+            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
         engine.superstep("sources", fraction=done / len(chosen))
-        try:
-            edges += searches.add(chosen[done : done + searches.per_call], centrality)
-        except ManyPathsError:
-            if weights:
-                raise
-            break
+        edges += searches.add(chosen[done : done + searches.per_call], centrality)
         done += searches.per_call
-    return min(done, len(chosen)), edges
+    return edges
 
 
 @translate_errors("computing betweenness")
@@ -201,10 +189,9 @@ def _accumulate(
     pg: PartitionedGraph,
     chosen: NDArray[np.int64],
     centrality: PartitionedArray,
-    done: int,
-    edges: int,
 ) -> int:
-    """Add the dependencies on the sources from number `done` on; return all out-edges."""
+    """Add the dependencies on the sources, level by level; return the out-edges of all reached vertices."""
+    done, edges = 0, 0
     state = BetweennessState(engine, pg.graph.n, NARROW_LEVELS, centrality)
     pace, on_group = Pace(engine, len(chosen)), None
     if engine.group is not None:
@@ -212,7 +199,7 @@ def _accumulate(
     while done < len(chosen):
         done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
-            checkpoints.require(checkpoints.steps - 1 <= done < len(chosen), f"a source below {len(chosen)}")
+            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
         pace.source(done, edges)
         source = int(chosen[done])
         done += 1

@@ -25,7 +25,6 @@ from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.partition.upload import edges_on_host
 from evener.primitives.source_paths import (
-    ManyPathsError,
     SourcePaths,
     check_positive_weights,
     require_one_cpu,
@@ -157,13 +156,8 @@ def _accumulate(
         if by_source:
             searches = searches or SourcePaths(engine, len(chosen), weights=weights, of_edges=True)
             engine.superstep("sources", fraction=done / len(chosen))
-            try:
-                edges += searches.add(chosen[done : done + searches.per_call], centrality)
-                done += searches.per_call
-            except ManyPathsError:
-                if weights:
-                    raise
-                by_source, on_threads, searches = False, False, None
+            edges += searches.add(chosen[done : done + searches.per_call], centrality)
+            done += searches.per_call
             continue
         state = state or BetweennessState(engine, pg.graph.n, NARROW_LEVELS, engine.owned_array("float64", 0))
         pace.source(done, edges)

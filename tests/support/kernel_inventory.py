@@ -13,6 +13,7 @@ OF_ALGORITHMS = [
     "evener.spec:goal",
     "evener.algorithms.betweenness:kernels",
     "evener.algorithms.betweenness:single_block",
+    "evener.algorithms.betweenness:weighted",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
     "evener.algorithms.edge_betweenness:kernels",

@@ -17,6 +17,7 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -25,6 +26,7 @@ from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
 from evener.algorithms.betweenness.search import SOURCES_BY_LEVEL, BetweennessState, Pace
+from evener.algorithms.betweenness.weighted import WEIGHTED_STATE, WeightedSearch
 from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
@@ -32,7 +34,7 @@ from evener.kernels.kernel import KernelFile
 from evener.primitives.source_paths import (
     SourcePaths,
     check_positive_weights,
-    require_one_cpu,
+    is_one_cpu,
     searches_are_faster,
 )
 from evener.spec.run import begin
@@ -133,15 +135,18 @@ def betweenness(
     run = begin(SPEC, graph, options)
     weights = check_positive_weights(run.graph, weights, "betweenness")
     if weights:
-        require_one_cpu(run, "betweenness with weights")
+        run.spec = replace(SPEC, state=WEIGHTED_STATE)
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))
     engine = run.engine(from_both_ends=not pg.graph.directed)
     arguments = {"sources": chosen, "weights": True} if weights else {"sources": chosen}
     with run.checkpoints(engine, arguments) as checkpoints:
         centrality = engine.owned_array("float64", 0)
-        if weights or (len(chosen) > SOURCES_BY_LEVEL and searches_are_faster(engine)):
+        many = len(chosen) > SOURCES_BY_LEVEL
+        if is_one_cpu(engine) if weights else many and searches_are_faster(engine):
             edges = _accumulate_by_source(engine, checkpoints, chosen, centrality, weights=weights)
+        elif weights:
+            edges = _accumulate_weighted(engine, checkpoints, pg, chosen, centrality)
         else:
             edges = _accumulate(engine, checkpoints, pg, chosen, centrality)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
@@ -179,6 +184,27 @@ def _accumulate_by_source(
         engine.superstep("sources", fraction=done / len(chosen))
         edges += searches.add(chosen[done : done + searches.per_call], centrality)
         done += searches.per_call
+    return edges
+
+
+@translate_errors("computing betweenness")
+def _accumulate_weighted(
+    engine: Engine,
+    checkpoints: Checkpoints,
+    pg: PartitionedGraph,
+    chosen: NDArray[np.int64],
+    centrality: PartitionedArray,
+) -> int:
+    """Add the dependencies on the sources by weights; return the out-edges of all reached vertices."""
+    search = WeightedSearch(engine, pg.graph, centrality, of_edges=False)
+    pace, done, edges = Pace(engine, len(chosen)), 0, 0
+    while done < len(chosen):
+        done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
+        if checkpoints.restored:
+            checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
+        pace.source(done, edges)
+        edges += search.run(int(chosen[done]), pace)
+        done += 1
     return edges
 
 
@@ -237,7 +263,7 @@ def count_paths(
     level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0
     single = engine.single
     while out_edges and unexplored:
-        bounds = state.bounds_for(engine, level + 1, NARROW_LEVELS)
+        bounds = state.bounds_for(level + 1, NARROW_LEVELS)
         # Vertices cost time too, so both counts must be small.
         if single and max(awake, out_edges) <= NARROW:
             pace.level("paths of narrow levels", out_edges)

@@ -13,21 +13,22 @@ Brandes: On variants of shortest-path betweenness centrality and their generic c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from evener.algorithms.betweenness.betweenness import NARROW, NARROW_LEVELS, count_paths, sources_of
 from evener.algorithms.betweenness.betweenness import kernels as path_kernels
 from evener.algorithms.betweenness.search import BetweennessState, Pace
+from evener.algorithms.betweenness.weighted import WEIGHTED_STATE, WeightedSearch
 from evener.algorithms.edge_betweenness import SPEC
 from evener.algorithms.edge_betweenness.edge_rows import StoredEdges, edge_rows
-from evener.elements.protocols import is_gpu
 from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.partition.upload import edges_on_host
 from evener.primitives.source_paths import (
     SourcePaths,
     check_positive_weights,
-    require_one_cpu,
+    is_one_cpu,
     searches_are_faster,
 )
 from evener.spec.run import begin
@@ -120,7 +121,7 @@ def edge_betweenness(
     run = begin(SPEC, graph, options)
     weights = check_positive_weights(run.graph, weights, "edge_betweenness")
     if weights:
-        require_one_cpu(run, "edge_betweenness with weights")
+        run.spec = replace(SPEC, state=WEIGHTED_STATE)
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))
     engine = run.engine(from_both_ends=not pg.graph.directed)
@@ -149,8 +150,14 @@ def _accumulate(
     """Return the sums of the dependencies of stored edges, and the out-edges of all reached vertices."""
     centrality, done, edges = engine.edge_array("float64", 0), 0, 0
     state, pace = None, Pace(engine, len(chosen))
-    by_source = on_threads = engine.single and not is_gpu(engine.elements[0])
-    by_source &= weights or searches_are_faster(engine)
+    on_threads = is_one_cpu(engine)
+    if weights and not on_threads:
+        search = WeightedSearch(engine, pg.graph, centrality, of_edges=True)
+        for done, source in enumerate(chosen.tolist()):
+            pace.source(done, edges)
+            edges += search.run(source, pace)
+        return centrality, edges
+    by_source = weights or searches_are_faster(engine)
     searches = None
     while done < len(chosen):
         if by_source:

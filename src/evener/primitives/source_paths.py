@@ -10,6 +10,7 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,17 +18,19 @@ import numpy as np
 from evener.elements.protocols import is_gpu
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
+from evener.graph.graph import Graph
 from evener.kernels.kernel import KernelFile
 from evener.primitives.edge_weights import edge_weights
 from evener.primitives.source_paths_cpu import ABSORBED, BEYOND_FLOAT64
 from evener.spec.arguments import weights_used
 from evener.system import memory
+from evener.system.world import current_world
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.engine import Engine
-    from evener.graph.graph import Graph
+    from evener.spec.run import Run
 
 __all__ = [
     "EXACT",
@@ -208,3 +211,10 @@ def check_positive_weights(graph: Graph, weights: bool | None, algorithm: str) -
         )
         raise ArgumentError(msg)
     return used
+
+
+def place_by_size(run: Run) -> None:
+    """Place a small graph on a CPU if its place is open, because a GPU searches from one source at a time."""
+    is_open = run.placement.on is None and isinstance(run.given, Graph) and current_world().size == 1
+    if is_open and run.graph.m <= FEW_EDGES:
+        run.placement = replace(run.placement, on=("cpu",))

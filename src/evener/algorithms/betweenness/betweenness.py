@@ -35,6 +35,7 @@ from evener.primitives.source_paths import (
     SourcePaths,
     check_positive_weights,
     is_one_cpu,
+    place_by_size,
     searches_are_faster,
 )
 from evener.spec.run import begin
@@ -135,6 +136,7 @@ def betweenness(
     run = begin(SPEC, graph, options)
     weights = check_positive_weights(run.graph, weights, "betweenness")
     if weights:
+        place_by_size(run)
         run.spec = replace(SPEC, state=WEIGHTED_STATE)
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))

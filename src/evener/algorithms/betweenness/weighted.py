@@ -68,7 +68,7 @@ class WeightedSearch:
         integers = dtype is not None and dtype.kind in "iu"
         self._limit = EXACT if integers else math.inf
         self._width = bucket_width(engine, graph)
-        self._distances = self._new_distances(integers and graph.weight_range[1] < FAR)
+        self._distances = self._new_distances(integers=integers and bool(graph.weight_range[1] < FAR))
         self._value, self._waiting = engine.array("float64"), engine.array("uint32")
         self._arriving = engine.owned_array("float64", 0)
         self._order = engine.owned_array("uint32")
@@ -90,12 +90,12 @@ class WeightedSearch:
             self._distances = self._new_distances(integers=False)
             beyond, absorbed = self._begin(source, pace)
         if beyond or absorbed:
-            refuse_source(self._graph, source, ABSORBED if absorbed else TOO_FAR, limit=self._limit)
+            refuse_source(self._graph, source, int(ABSORBED if absorbed else TOO_FAR), limit=self._limit)
         levels, edges = self._count_paths(source, pace)
         self._add_dependencies(levels, pace)
         return edges
 
-    def _new_distances(self, integers: bool) -> SearchState:  # noqa: FBT001 - a private method
+    def _new_distances(self, *, integers: bool) -> SearchState:
         nowhere = Goal(None, (), None, None, None)
         return SearchState(self._engine, Checkpoints(), nowhere, FAR if integers else np.float64(np.inf))
 
@@ -132,7 +132,7 @@ class WeightedSearch:
                 count_active=True,
             )  # fmt: skip
             if many:
-                refuse_source(self._graph, source, BEYOND_FLOAT64, limit=self._limit)
+                refuse_source(self._graph, source, int(BEYOND_FLOAT64), limit=self._limit)
             edges += int(own_edges)
             levels += int(taken) if engine.single else 1
             if engine.has_mirrors:

@@ -29,6 +29,7 @@ from evener.primitives.source_paths import (
     SourcePaths,
     check_positive_weights,
     is_one_cpu,
+    place_by_size,
     searches_are_faster,
 )
 from evener.spec.run import begin
@@ -121,6 +122,7 @@ def edge_betweenness(
     run = begin(SPEC, graph, options)
     weights = check_positive_weights(run.graph, weights, "edge_betweenness")
     if weights:
+        place_by_size(run)
         run.spec = replace(SPEC, state=WEIGHTED_STATE)
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))

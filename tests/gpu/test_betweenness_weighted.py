@@ -28,7 +28,9 @@ def test_elements_of_several_kinds(on):
         check_both(ev.partition(graph, on), sources, centralities(graph, sources))
 
 
-@pytest.mark.parametrize("spec", ["rmat:13,weights=1..255", "rmat:12,directed,weights=1..9", "grid:90x70,weights=1..9"])
+@pytest.mark.parametrize(
+    "spec", ["rmat:13,weights=1..255", "rmat:12,directed,weights=1..9", "grid:90x70,weights=1..9"]
+)
 def test_hubs_and_many_levels(spec):
     """Long rows in pieces, and more levels than one launch has."""
     graph = ev.read(spec)

@@ -90,7 +90,10 @@ class Recorder:
 
     @contextmanager
     def merged_supersteps(self) -> Iterator[None]:
-        """Count the supersteps that begin in a ``with`` statement as a part of the superstep before it."""
+        """Count the supersteps that begin in a ``with`` statement as a part of the superstep before it.
+
+        Their active vertices do not count.
+        """
         self._merges = True
         try:
             yield
@@ -102,6 +105,8 @@ class Recorder:
 
         With both, the second value is that of the next. Raise ArgumentError if a kernel returned too few.
         """
+        if self._merges:
+            return
         if now:
             for span, count in zip(self._spans, _counts(results, 0), strict=False):
                 span.active = count

@@ -129,7 +129,7 @@ class WeightedSearch:
             _, taken, own_edges, many, following = engine.compute(
                 kernels.count_paths, offsets, targets, self._weights, engine.owned, self._distances.distance,
                 levels, most, self._value, self._waiting, reached, counted, self._order, bounds,
-                count_active=True,
+                count_next_active=True,
             )  # fmt: skip
             if many:
                 refuse_source(self._graph, source, int(BEYOND_FLOAT64), limit=self._limit)
@@ -155,7 +155,7 @@ class WeightedSearch:
             # dependency = paths × (A +.× (1 + dependency) / paths), over the tight edges
             engine.compute(
                 kernel, offsets, targets, self._weights, self._distances.distance, level, last, self._order,
-                bounds, self._arriving, self._value, self._total, count_active=True,
+                bounds, self._arriving, self._value, self._total, count_next_active=True,
             )  # fmt: skip
             if engine.has_mirrors and last > 0:
                 engine.compute(level_kernels.flag_level, self._order, bounds, level, self._reached)

@@ -3,7 +3,7 @@
 Idea: forward, the search of `betweenness` counts the shortest paths to each vertex. Backward, from the
 farthest level on, each vertex pulls its dependency from the next level, and its out-edges get their shares.
 On one CPU, with weights, on a small graph or with narrow levels, each thread searches from a source of its
-own: see `evener.primitives.source_paths`.
+own: see `evener.primitives.source_paths`. With weights on other elements, see `betweenness.weighted`.
 
 Encoding: as `betweenness`; `edge_centrality` float64, a value for each stored out-edge of a partition. Both
 stored edges of an undirected edge are added up at the end.
@@ -81,8 +81,7 @@ def edge_betweenness(
         because each pair is counted from both ends.
     weights : bool or None, default False
         Whether the length of an edge is its weight; None: if the graph has weights. Otherwise each edge has
-        the length 1. Lengths of paths are compared as float64, without a tolerance. A run with weights needs
-        one CPU of one process.
+        the length 1. Lengths of paths are compared as float64, without a tolerance.
 
     Returns
     -------
@@ -97,9 +96,9 @@ def edge_betweenness(
         If both `sources` and `k` are given, or if `k` is not between 1 and n. If the numbers of shortest
         paths to the vertices of one level differ by a factor of more than 2^1700.
 
-        With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
-        2^960 paths lead to a vertex. If a weight is too small to change a distance, or a distance is
-        infinite. If a sum of integer weights is 2^53 or more.
+        With weights: if a weight is not above 0. If more than 2^960 paths lead to a vertex. If a weight is
+        too small to change a distance, or a distance is infinite. If a sum of integer weights is 2^53 or
+        more.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -109,7 +108,8 @@ def edge_betweenness(
     n over the number of sources, to estimate the centrality.
 
     The run needs 8 bytes for each stored edge, and as much for each of several searches on a CPU. It writes
-    no checkpoints. Several GPUs run one launch for each step of a level.
+    no checkpoints. Several GPUs run one launch for each step of a level. With weights, a graph of at most
+    2^19 stored edges runs on the CPU by default.
 
     Examples
     --------

@@ -137,7 +137,8 @@ def test_the_sums_do_not_depend_on_the_threads():
 def test_a_search_from_each_source_or_by_level(monkeypatch):
     graph = drawn(n=200, m=700)[1]
     by_source = ev.edge_betweenness(graph, on="cpu:2")
-    monkeypatch.setattr(module, "is_gpu", lambda _: True)
+    for name in ("is_one_cpu", "searches_are_faster"):
+        monkeypatch.setattr(module, name, lambda _: False)
     by_level = ev.edge_betweenness(graph, on="cpu:2")
     np.testing.assert_allclose(by_level["centrality"], by_source["centrality"], rtol=1e-12)
     assert by_level.edges == by_source.edges

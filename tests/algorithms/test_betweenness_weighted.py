@@ -131,14 +131,13 @@ class TestSplits:
             (ev.Graph.from_edges(*joints(1000), np.ones(2000)), r"more than 2\^960 shortest paths lead from"),
         ]
         for graph, sentence in cases:
-            for elements in (2, 3):
-                with pytest.raises(ArgumentError, match=sentence):
-                    getattr(ev, name)(graph, weights=True, sources=[0], on=[self.kind] * elements)
+            with pytest.raises(ArgumentError, match=sentence):
+                getattr(ev, name)(graph, weights=True, sources=[0], on=[self.kind] * 2)
 
 
 def test_ranks_give_the_rows_of_one_process():
     """Each rank has its vertices or edges, and verifies them."""
-    for graph in weighted_graphs()[:4]:
+    for graph in weighted_graphs()[:3]:
         sources = [0, 7, 20]
 
         def run(world, graph=graph, sources=sources):

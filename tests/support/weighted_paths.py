@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import networkx as nx
 import numpy as np
 
@@ -22,10 +20,10 @@ def drawn(seed=0, n=60, m=200, directed=False):
 
 
 def weighted_graphs():
-    """Return graphs of all shapes in both directions, with weights above 0 of several types."""
+    """Return a graph of each shape, directed or undirected, with weights above 0 of several types."""
     graphs = []
-    for number, (shape, directed) in enumerate(product(SHAPES, (False, True))):
-        src, dst, n = SHAPES[shape]()
+    for number, shape in enumerate(SHAPES.values()):
+        directed, (src, dst, n) = bool(number % 2), shape()
         weights = np.random.default_rng(number).integers(1, 9, len(src))
         scaled = [weights, weights / 8, (weights / 8).astype(np.float32)][number % 3]
         graphs.append(ev.Graph.from_edges(src, dst, scaled, directed=directed, n=n))

@@ -129,7 +129,7 @@ def _see_level(work, engine, args, run):
     A search whose last level reached no vertex misses none.
     """
     frontier, seen = (engine.download(args[name])[0] for name in ("frontier", "seen"))
-    going = np.uint64(args["every"]) & np.bitwise_or.reduce(frontier)
+    going = np.uint64(args["going"]) & np.bitwise_or.reduce(frontier)
     pushed = int(np.diff(work.offsets)[frontier[: work.n] != 0].sum())
     pulled = int(_until_complete(work.offsets, work.targets, frontier, seen, going))
     work.seen.update(rounds=1, edges=min(pushed, pulled))

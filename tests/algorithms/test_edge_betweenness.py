@@ -177,3 +177,14 @@ def test_the_verifier_finds_wrong_rows(column, change, rule, weights):
 def test_refuses_arguments(name, options, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         getattr(ev, name)(drawn()[1], **options)
+
+
+def test_values_of_stored_edges_need_enough_memory(monkeypatch):
+    """The vertices have room, and the stored edges of one element in host memory have none."""
+    placed = ev.partition(ev.read("uniform:6"), ["cpu:1"] * 2)
+    placed.elements[0].addressable = False
+    for name, value in (("MIN_CHECKED_BYTES", 1), ("available", lambda: 6000), ("_reusable", [])):
+        monkeypatch.setattr(f"evener.system.memory.{name}", value)
+    with pytest.raises(ev.OutOfMemoryError, match=r"^edge_betweenness of \d+ stored edges needs") as caught:
+        ev.edge_betweenness(placed, k=1)
+    assert caught.value.needed == 8 * placed.partitions[1].out.count

@@ -63,7 +63,6 @@ constexpr u64 SHORT = 16;
 constexpr u32 AT_ONCE = 4;
 
 struct Taking {
-    u64 every;
     Array<const u64> offsets;
     Tiered<u32> targets;
     Array<const u64> frontier;
@@ -88,14 +87,15 @@ struct Taking {
 
 // Take the bits of in-neighbours at the candidates, or at everyone, and clear the candidates.
 //
-// `every` has the bits of all searches. Return how many vertices changed, and their out-edges.
+// `going` has the bits of the searches in the frontier. Return how many vertices changed, their out-edges, and the bits
+// that they got.
 __global__ void PARALLEL(256) take_bits(
-    u32 everyone, u64 every, Array<const u64> out_offsets, Array<const u64> offsets, Tiered<u32> targets,
+    u32 everyone, u64 going, Array<const u64> out_offsets, Array<const u64> offsets, Tiered<u32> targets,
     Bits candidates, Array<const u64> frontier, Array<u64> seen, Array<u64> arriving, Bits next_changed,
-    Results<u64, u64> results
+    Results<u64, u64, u64> results
 ) {
-    Taking taking{every, offsets, targets, frontier, seen, arriving};
-    u64 active = 0, edges = 0, owned = seen.length;
+    Taking taking{offsets, targets, frontier, seen, arriving};
+    u64 active = 0, edges = 0, arrived = 0, owned = seen.length;
     for (u64 h = warp_of_grid(); h * 32 < owned; h += warps_of_grid()) {
         u32 half = (everyone ? ALL : candidates.half(h)) & range_mask(h, 0, owned);
         __syncwarp();
@@ -103,7 +103,7 @@ __global__ void PARALLEL(256) take_bits(
         if (half == 0) continue;
         u64 v = h * 32 + lane();
         bool mine = half >> lane() & 1;
-        u64 missing = mine ? every & ~seen[v] : 0, word = 0;
+        u64 missing = mine ? going & ~seen[v] : 0, word = 0;
         u64 length = missing != 0 ? offsets[v + 1] - offsets[v] : 0;
         if (length > 0 && length <= SHORT) word = taking.taken<1>(v, missing, 0);
         for (u32 long_rows = __ballot_sync(ALL, length > SHORT); long_rows != 0; long_rows &= long_rows - 1) {
@@ -114,13 +114,14 @@ __global__ void PARALLEL(256) take_bits(
         if (word != 0) {
             arriving[v] = word;
             seen[v] |= word;
+            arrived |= word;
             active++;
             edges += out_offsets[v + 1] - out_offsets[v];
         }
         u32 flags = __ballot_sync(ALL, word != 0);
         if (lane() == 0 && flags != 0) next_changed.half(h) |= flags;
     }
-    results.sum(active, edges);
+    results.sum_and_unite(active, edges, arrived);
 }
 
 // Write 0 where a vertex or a mirror is flagged, and clear the flags.

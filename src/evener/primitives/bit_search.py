@@ -2,7 +2,8 @@
 
 Idea: a word of a vertex has the bits of the searches that have seen it. In each level, a vertex takes the
 bits that its in-neighbours got in the last level. A row is read once for all searches, and left early when no
-search is missing. While few vertices are new, only their out-neighbours look at their in-neighbours.
+search is missing. A search that reached no vertex in the last level is over, and misses nothing. While few
+vertices are new, only their out-neighbours look at their in-neighbours.
 
 Encoding: uint64 words for each vertex and mirror. `frontier` has the searches that reached a vertex in the
 last level, and `changed` flags the vertices whose word is not 0; `seen` has all searches that reached it.
@@ -84,7 +85,7 @@ class BitSearch:
         engine = self._engine
         frontier, arriving = self._words
         changed, next_changed, candidates = self._flags
-        every = np.uint64(2 ** len(sources) - 1)
+        going = np.uint64(2 ** len(sources) - 1)
         numbers = engine.upload_to_all(np.sort(sources).astype(np.uint32))
         engine.compute(
             kernels.begin_searches, engine.vertices, numbers, frontier, arriving, self.seen, *self._flags
@@ -101,12 +102,13 @@ class BitSearch:
                 engine.compute(kernels.mark_neighbours, offsets, targets, changed, candidates)
                 engine.push(candidates, "or")
             engine.pull(frontier, changed=changed)
-            active, edges = engine.compute(
-                kernels.take_bits, not few, every, offsets, in_offsets, in_targets, candidates, frontier,
-                self.seen, arriving, next_changed, count_next_active=True,
+            _, counts, arrived = engine.compute(
+                kernels.take_bits, not few, going, offsets, in_offsets, in_targets, candidates, frontier,
+                self.seen, arriving, next_changed, count_next_active=True, reduce=list,
             )  # fmt: skip
+            edges, going = sum(counts), np.bitwise_or.reduce(np.array(arrived, np.uint64))
             engine.compute(kernels.clear_words, changed, frontier)
             frontier, arriving = arriving, frontier
             changed, next_changed = next_changed, changed
-            if active:
+            if going:
                 yield Level(distance, changed, frontier)

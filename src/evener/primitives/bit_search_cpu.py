@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import population, set_bit, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
@@ -114,36 +115,37 @@ def _taken(offsets, targets, v, missing, frontier):
 
 @inline_step
 def _take_word(
-    w, word, every, out_offsets, offsets, targets, frontier, seen, arriving, next_changed
+    w, word, going, out_offsets, offsets, targets, frontier, seen, arriving, next_changed
 ):  # fmt: skip
-    """Take the bits of the vertices of a word of a bitmap. Return how many changed, and their out-edges."""
-    active, edges, flags = _ZERO, _ZERO, _ZERO
+    """Take the bits of the vertices of a word of a bitmap. Return values as `take_bits` does."""
+    active, edges, arrived, flags = _ZERO, _ZERO, _ZERO, _ZERO
     while word != _ZERO:
         bit = trailing_zeros(word)
         word &= word - _ONE
         v = (w << _SIX) + bit
-        missing = every & ~seen[v]
+        missing = going & ~seen[v]
         if missing == _ZERO:
             continue
         taken = _taken(offsets, targets, v, missing, frontier)
         if taken != _ZERO:
             arriving[v] = taken
             seen[v] |= taken
+            arrived |= taken
             flags |= _ONE << bit
             active += _ONE
             edges += out_offsets[v + _ONE] - out_offsets[v]
     next_changed[w] |= flags
-    return active, edges
+    return active, edges, arrived
 
 
 @inline_step
 def _take_by_worker(
-    everyone, every, out_offsets, offsets, targets, candidates, frontier, seen, arriving, next_changed,
-    counter,
+    everyone, going, out_offsets, offsets, targets, candidates, frontier, seen, arriving, next_changed,
+    counter, all_arrived,
 ):  # fmt: skip
     owned = np.uint64(len(seen))
     words = (owned + _64 - _ONE) >> _SIX
-    active, edges = _ZERO, _ZERO
+    active, edges, arrived = _ZERO, _ZERO, _ZERO
     first = take_chunk(counter, _CHUNK)
     while first < words:
         for w in range(first, min(first + _CHUNK, words)):
@@ -155,33 +157,36 @@ def _take_by_worker(
             if word == _ZERO:
                 continue
             candidates[w] = _ZERO
-            more, more_edges = _take_word(
-                w, word, every, out_offsets, offsets, targets, frontier, seen, arriving, next_changed
+            more, more_edges, bits = _take_word(
+                w, word, going, out_offsets, offsets, targets, frontier, seen, arriving, next_changed
             )
             active += more
             edges += more_edges
+            arrived |= bits
         first = take_chunk(counter, _CHUNK)
+    fetch_or(all_arrived, 0, arrived)
     return active, edges
 
 
 @parallel
 def take_bits(
-    everyone, every, out_offsets, offsets, targets, candidates, frontier, seen, arriving, next_changed
+    everyone, going, out_offsets, offsets, targets, candidates, frontier, seen, arriving, next_changed
 ):
     """Take the bits of in-neighbours at the candidates, or at everyone, and clear the candidates.
 
-    `every` has the bits of all searches. Return how many vertices changed, and their out-edges.
+    `going` has the bits of the searches in the frontier. Return how many vertices changed, their out-edges,
+    and the bits that they got.
     """
-    counter = new_counter()
+    counter, arrived = new_counter(), new_counter()
     active, edges = _ZERO, _ZERO
     for _ in prange(WORKERS):
         more, more_edges = _take_by_worker(
-            everyone, every, out_offsets, offsets, targets, candidates, frontier, seen, arriving,
-            next_changed, counter,
+            everyone, going, out_offsets, offsets, targets, candidates, frontier, seen, arriving,
+            next_changed, counter, arrived,
         )  # fmt: skip
         active += more
         edges += more_edges
-    return active, edges
+    return active, edges, arrived[0]
 
 
 @parallel

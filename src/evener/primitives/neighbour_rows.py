@@ -3,7 +3,8 @@
 Idea: a vertex keeps each neighbour once, and not itself. With oriented rows, it keeps the neighbours that
 come before it in the order of descending degree. A hub then has a short row, and each triangle is found once,
 at the vertex of lowest degree. The rows of mirrors are fetched from their owners in batches, so that they
-never need more memory than the rows of the partition itself.
+never need more memory than the rows of the partition itself. If one element stores an undirected graph
+without self-loops and repeated edges, its edges are the rows.
 
 Encoding: `offsets` uint64 and `targets` uint32, as CSR in local numbers, ascending in each row; `mutual`
 uint8, 1 for a target with edges in both directions.
@@ -20,7 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.engine.array import PartitionedArray
+from evener.graph.arrays import read_only
 from evener.kernels.kernel import KernelFile
+from evener.partition.gpu_build import on_gpu
 from evener.primitives.partition_messages import exchange
 
 if TYPE_CHECKING:
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.engine import Engine
+    from evener.partition.partition import Edges
+
+    # Offsets, targets and their marks.
+    Rows = tuple[PartitionedArray, PartitionedArray, PartitionedArray]
 
 __all__ = ["NeighbourRows", "RowBatch", "cut", "part_of"]
 
@@ -88,21 +95,33 @@ class NeighbourRows:
         engine.compute(kernels.row_lengths, edges[0], edges[2], both, self.degree)
         engine.pull(self.degree)
         self._order = (self.degree, engine.vertices)
-        order = (oriented, *self._order)
-        lengths = engine.owned_array("uint32")
-        engine.compute(kernels.count_neighbours, *edges, *order, lengths)
-        written = self._allocate(lengths)
-        engine.compute(kernels.write_neighbours, *edges, *order, *written, lengths)
+        offsets, targets, self.mutual = self._rows(oriented=oriented)
+        self.offsets, self.targets = _constant(offsets), _constant(targets)
+
+    def _rows(self, *, oriented: bool) -> Rows:
+        """Return the offsets, the targets and their marks: those of the stored edges, if they are equal."""
+        engine, order = self._engine, (oriented, *self._order)
+        stored = None if oriented or self._has_mutual else _ascending_edges(engine)
+        if stored is None or "distinct" not in stored.derived:
+            lengths = engine.owned_array("uint32")
+            engine.compute(kernels.count_neighbours, *self._edges, *order, lengths)
+            written = self._allocate(lengths)
+            if stored is None or len(written[1][0]) < stored.count:
+                return self._written(order, written, lengths)
+            stored.derived["distinct"] = True  # for later runs
+        return engine.out[0], PartitionedArray([on_gpu(stored.targets)]), engine.local_array(0, "uint8")
+
+    def _written(self, order: Any, written: Rows, lengths: PartitionedArray) -> Rows:
+        """Return rows that are written to allocated memory, and copied if that leaves gaps."""
+        engine = self._engine
+        engine.compute(kernels.write_neighbours, *self._edges, *order, *written, lengths)
         rows = self._allocate(lengths)
         if list(map(len, written[1])) == list(map(len, rows[1])):
-            rows = written
-        else:
-            engine.compute(kernels.close_gaps, *written, *rows)
-        self.offsets, self.targets, self.mutual = rows
+            return written
+        engine.compute(kernels.close_gaps, *written, *rows)
+        return rows
 
-    def _allocate(
-        self, lengths: PartitionedArray
-    ) -> tuple[PartitionedArray, PartitionedArray, PartitionedArray]:
+    def _allocate(self, lengths: PartitionedArray) -> Rows:
         """Return offsets, and memory for the targets and their marks, of rows with these lengths."""
         offsets, elements = self._offsets(lengths), self._engine.elements
         ends = [int(e.download(part[-1:])[0]) for e, part in zip(elements, offsets, strict=True)]
@@ -170,12 +189,11 @@ class NeighbourRows:
         return lengths
 
     def fetch(
-        self, wanted: Sequence[NDArray[np.uint32]], *, numbers: bool = False
+        self, wanted: Sequence[NDArray[np.uint32]], *, numbers: bool = False, ascending: bool = False
     ) -> tuple[RowBatch, list[NDArray[np.int64]]]:
         """Return rows of any vertices, and the place of the row of each vertex among them.
 
         This is a collective operation; all ranks must call it. The rows move through the memory of the host.
-        Their targets are in the order of their owners, so they do not ascend.
 
         Parameters
         ----------
@@ -184,6 +202,8 @@ class NeighbourRows:
             by their owners, in ascending order of these, have their rows at the same places.
         numbers : bool, default False
             Whether targets are numbers of the graph instead of local numbers.
+        ascending : bool, default False
+            Whether to sort the targets of each row. Otherwise they are in the order of their owners.
         """
         engine = self._engine
         places, requests = _requests(engine, wanted)
@@ -202,7 +222,9 @@ class NeighbourRows:
         mutual = self._send(marks, target_cuts) if self._has_mutual else self.mutual
         if not numbers:
             engine.compute(kernels.to_local, *self._numbers, received)
-        return RowBatch(engine.scalar(0), offsets, received, mutual), places
+        if ascending:
+            engine.compute(kernels.sort_rows, offsets, received)
+        return RowBatch(engine.scalar(0), _constant(offsets), _constant(received), mutual), places
 
     def _send(self, array: PartitionedArray, cuts: Sequence[NDArray[Any]]) -> PartitionedArray:
         """Send the parts of an array between cuts, one to each partition, and return the received values."""
@@ -224,6 +246,19 @@ class NeighbourRows:
         order = [np.argsort(numbers).astype(np.uint32) for numbers in vertices]
         ascending = [numbers[places] for numbers, places in zip(vertices, order, strict=True)]
         return self._engine.upload(ascending), self._engine.upload(order)
+
+
+def _ascending_edges(engine: Engine) -> Edges | None:
+    """Return the stored edges if one element has all edges of an undirected graph, in ascending rows."""
+    if not engine.single or engine.partitioned.graph.directed:
+        return None
+    edges = engine.partitions[0].out
+    return edges if edges is not None and edges.host_edges == 0 else None
+
+
+def _constant(array: PartitionedArray) -> PartitionedArray:
+    """Return read-only views of host arrays, as placed graphs have: kernels are compiled for one type."""
+    return PartitionedArray([read_only(part) if isinstance(part, np.ndarray) else part for part in array])
 
 
 def _requests(

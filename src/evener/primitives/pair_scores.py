@@ -215,8 +215,7 @@ def _score_batch(
 ) -> list[NDArray[np.float64]]:
     """Return the scores of pairs, given the local number of the first end and the number of the second."""
     distinct = [np.unique(vertices, return_inverse=True) for vertices in second]
-    fetched, places = rows.fetch([vertices for vertices, _ in distinct])
-    engine.compute(neighbour_rows.kernels.sort_rows, fetched.offsets, fetched.targets)
+    fetched, places = rows.fetch([vertices for vertices, _ in distinct], ascending=True)
     row_of = [place[inverse].astype(np.uint32) for place, (_, inverse) in zip(places, distinct, strict=True)]
     pairs = zip(engine.elements, first, strict=True)
     scores = PartitionedArray([element.allocate(len(part), "float64") for element, part in pairs])

@@ -18,7 +18,7 @@ SPEC = AlgorithmSpec(
     options=BETWEENNESS.options,
     directions="both",
     reads_every_edge=False,
-    # As betweenness; the 8 bytes for each stored edge are not counted.
+    # As betweenness. The run itself checks the memory for 8 bytes of each stored edge.
     state=StateBytes(8 + 8 + 8 + 4 + 1, 8 + 8 + 1),
     host_state=StateBytes(8 + 8 + 8 + 4, 8 + 8),
     # A path count and a dependency.

@@ -34,7 +34,8 @@ from evener.primitives.source_paths import (
 )
 from evener.spec.run import begin
 from evener.spec.run_options import driver
-from evener.system.memory import translate_errors
+from evener.system.agreement import on_all_ranks
+from evener.system.memory import require_for_run, translate_errors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +128,7 @@ def edge_betweenness(
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))
     engine = run.engine(from_both_ends=not pg.graph.directed)
+    on_all_ranks(pg.world, lambda: _require_edge_state(engine))
     centrality, edges = _accumulate(engine, pg, chosen, weights=weights)
     rows = _Rows(engine, centrality, _factor(pg.graph, len(chosen), normalized=normalized), weights=weights)
     parameters = {
@@ -143,6 +145,13 @@ def edge_betweenness(
         edges=edges if pg.graph.directed else edges // 2,
         passes=len(chosen),
     )
+
+
+def _require_edge_state(engine: Engine) -> None:
+    """Raise an error if host memory has no room for a value of each stored edge."""
+    pairs = zip(engine.elements, engine.out_edges, strict=True)
+    edges = sum(count for element, count in pairs if element.addressable)
+    require_for_run(8 * edges, f"edge_betweenness of {edges:,} stored edges")
 
 
 @translate_errors("computing edge_betweenness")

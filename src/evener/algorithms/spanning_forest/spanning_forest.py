@@ -1,10 +1,10 @@
 """The minimum spanning forest, on any number of partitions.
 
 Idea: each component chooses its lightest edge to another component, and joins that component (Boruvka). Edges
-of equal weight are ordered by their ends, so the forest is unique. The component of the largest hub chooses
-no edge: its edges are chosen from their other ends. Several partitions find the forest of their own edges
-first. Other edges of a partition are in no forest of the whole graph. Ranks then merge their forests in
-pairs.
+of equal weight are ordered by their ends, so the forest is unique. The largest component of a sample of
+vertices chooses no edge: its edges are chosen from their other ends. Several partitions find the forest of
+their own edges first. Other edges of a partition are in no forest of the whole graph. Ranks then merge their
+forests in pairs.
 
 Encoding: see `kernels_cpu`. A forest is two arrays of uint64: the bits of weights, and both ends.
 
@@ -48,6 +48,8 @@ kernels = KernelFile(__package__)
 
 _SIGN = np.uint64(1 << 63)
 _HALF = np.uint64(32)
+# Vertices in the sample for the largest component, about.
+_SAMPLE = 1024
 
 
 class Forest(NamedTuple):
@@ -192,8 +194,8 @@ def _forests(engine: Engine, used: bool) -> list[Forest]:  # noqa: FBT001 - priv
     joins, edges = 1, engine.partitioned.graph.m
     while joins:
         engine.superstep("join", active=engine.owned, edges=edges)
-        # Without mirrors, the component of the largest hub is chosen by all others.
-        skipped = NO_VERTEX if engine.has_mirrors else _component_of_hub(engine, component)
+        # Without mirrors, other components choose the edges to the largest.
+        skipped = NO_VERTEX if engine.has_mirrors else _largest_component(engine, component)
         for rows in directions:
             engine.compute(
                 kernels.choose,
@@ -228,10 +230,14 @@ def _forests(engine: Engine, used: bool) -> list[Forest]:  # noqa: FBT001 - priv
     return _listed(engine, parent, tree)
 
 
-def _component_of_hub(engine: Engine, component: PartitionedArray) -> PartitionedArray:
-    """Return the component of the vertex of highest degree on each element."""
-    first = engine.download(component.first([min(1, count) for count in engine.owned]))
-    return PartitionedArray([int(own[0]) if len(own) else NO_VERTEX for own in first])
+def _largest_component(engine: Engine, component: PartitionedArray) -> PartitionedArray:
+    """Return the component with the most vertices of a sample, on each element."""
+    largest = []
+    for element, own, rows in zip(engine.elements, component, engine.connected, strict=True):
+        sample = element.download(element.run(own[: rows : max(rows // _SAMPLE, 1)].copy))
+        components, counts = np.unique(sample, return_counts=True)
+        largest.append(int(components[counts.argmax()]) if rows else NO_VERTEX)
+    return PartitionedArray(largest)
 
 
 def _listed(

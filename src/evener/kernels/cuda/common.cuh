@@ -136,6 +136,10 @@ struct Max {
 struct Min {
     template <typename T> __device__ T operator()(T a, T b) const { return least(a, b); }
 };
+struct SumOrUnion {
+    bool unite;
+    __device__ u64 operator()(u64 a, u64 b) const { return unite ? a | b : a + b; }
+};
 
 // Combine the values of `width` consecutive lanes, a power of two. All of these lanes receive the result.
 template <typename T, typename Combine>
@@ -203,21 +207,25 @@ __device__ inline void append(Array<u32> queue, Array<u64> length, u32 v) { queu
 // ---- results ---------------------------------------------------------------------------------------
 
 // The results of a kernel: up to five numbers, each reduced over all threads. Every thread of every block
-// calls `sum` or `minimum` once, as its last action. The last block combines the blocks in a fixed order, so
+// calls one of the functions once, as its last action. The last block combines the blocks in a fixed order, so
 // equal inputs give bitwise equal results.
 template <typename... T> struct Results {
     u64* of_block;  // five results per block
     u32* blocks_done;
     u64* answer;  // in host memory
 
-    __device__ void sum(T... own) const { collect(Sum(), own...); }
-    __device__ void minimum(T... own) const { collect(Min(), own...); }
+    __device__ void sum(T... own) const { collect([](u32) { return Sum(); }, own...); }
+    __device__ void minimum(T... own) const { collect([](u32) { return Min(); }, own...); }
+    // Add all results but the last, and combine the bits of the last by or.
+    __device__ void sum_and_unite(T... own) const {
+        collect([](u32 k) { return SumOrUnion{k + 1 == sizeof...(T)}; }, own...);
+    }
 
   private:
-    template <typename Combine> __device__ void collect(Combine combine, T... own) const {
+    template <typename Choose> __device__ void collect(Choose combine_of, T... own) const {
         __shared__ bool last;
-        u64 place = blockIdx.x;
-        ((put(of_block + place, over_block(own, combine)), place += gridDim.x), ...);
+        u32 k = 0;
+        ((put(of_block + (u64)gridDim.x * k + blockIdx.x, over_block(own, combine_of(k))), k++), ...);
         if (threadIdx.x == 0) {
             __threadfence();
             last = atomicAdd(blocks_done, 1) == gridDim.x - 1;
@@ -225,8 +233,8 @@ template <typename... T> struct Results {
         __syncthreads();
         if (!last) return;
         __threadfence();
-        u32 k = 0;
-        ((put(answer + k, of_all(k, combine, own)), k++), ...);
+        k = 0;
+        ((put(answer + k, of_all(k, combine_of(k), own)), k++), ...);
         if (threadIdx.x == 0) *blocks_done = 0;
         __threadfence_system();
     }

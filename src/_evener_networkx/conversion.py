@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.csr import from_edges
+from evener.graph.csr import CSR, from_edges
 from evener.graph.graph import Graph
 from evener.graph.networkx import edges_in_node_order
+from evener.primitives.neighbour_rows_cpu import sort_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -46,6 +47,16 @@ def collector_paused() -> Iterator[None]:
 def _beyond_float64(weights: NDArray[Any]) -> bool:
     """Return whether integers are too large for float64."""
     return weights.dtype.kind == "i" and bool(((weights > _EXACT) | (weights < -_EXACT)).any())
+
+
+def _rows_of(src: NDArray[np.uint32], dst: NDArray[np.uint32], weights: NDArray[Any] | None, n: int) -> CSR:
+    """Return the CSR arrays of stored edges; `dst` is overwritten."""
+    if weights is not None or not (src[1:] >= src[:-1]).all():
+        return from_edges(src, dst, weights, symmetrise=False, n=n)
+    # The edges have the order of the nodes, so each row is sorted where it is.
+    offsets = np.append(0, np.cumsum(np.bincount(src, minlength=n))).astype(np.uint64)
+    sort_rows(offsets, dst)
+    return CSR(offsets, dst, None, None)
 
 
 def stable_order(values: NDArray[Any]) -> NDArray[np.intp]:
@@ -129,7 +140,7 @@ class ConvertedGraph:
     def _read(self, attribute: Hashable | None, default: Any) -> Graph:
         try:
             src, dst, weights, _ = edges_in_node_order(self.source, attribute, default)
-            rows = from_edges(src, dst, weights, symmetrise=False, n=self.n)
+            rows = _rows_of(src, dst, weights, self.n)
         except ArgumentError as error:
             raise NotImplementedError(str(error)) from error
         if weights is not None and _beyond_float64(weights):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -188,8 +189,9 @@ def eigenvector_centrality(
     if G.n == 0 or G.graph.m == 0:
         raise LeaveToNetworkXError
     graph = G.weighted(weight)
-    # NetworkX stops when the change is below n times tol; a smaller tolerance gives the limit.
-    return G.by_node(_converged(ev.eigenvector, graph=graph, tol=min(1e-8, tol), max_iter=max_iter))  # type: ignore[no-any-return]
+    # NetworkX stops when the change of values of length 1 is below n * tol. Their sum is at most sqrt(n).
+    change = tol * math.sqrt(G.n)
+    return G.by_node(_converged(ev.eigenvector, graph=graph, tol=change, max_iter=max_iter))  # type: ignore[no-any-return]
 
 
 def _one_beta(graph: Any, given: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import evener as ev
-from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.conversion import LeaveToNetworkXError, stable_order
 from _evener_networkx.searches import search
 from _evener_networkx.table import dispatched
 
@@ -70,20 +70,18 @@ def _strong(G: Any) -> NDArray[np.int64]:
 def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
     if G.n == 0:
         return iter(())
-    labels = _strong(G)
-    tails, heads = np.repeat(labels, G.out_degree), labels[G.graph.targets]
-    leaving = tails != heads
-    between = np.unique(np.stack([tails[leaving], heads[leaving]], axis=1), axis=0)
+    ranks = G.ranks(_strong(G))
+    count = int(ranks.max()) + 1
+    tails, heads = np.repeat(ranks, G.out_degree), ranks[G.graph.targets]
+    leaving = np.flatnonzero(tails != heads)
+    between = np.unique(tails[leaving] * np.uint64(count) + heads[leaving])
     # NetworkX yields a component after the components that it reaches.
-    sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(np.unique(labels).tolist(), ()))
-    for tail, head in between.tolist():
+    sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(range(count), ()))
+    for tail, head in zip(*map(np.ndarray.tolist, np.divmod(between, np.uint64(count))), strict=True):
         sorter.add(tail, head)
-    position = np.empty(G.n, np.int64)
-    order = list(sorter.static_order())
-    position[order] = np.arange(len(order))
-    ranks = position[labels]
-    members = np.split(np.argsort(ranks, kind="stable"), np.cumsum(np.bincount(ranks))[:-1])
-    return (set(G.named(component)) for component in members)
+    position = np.empty(count, np.int64)
+    position[list(sorter.static_order())] = np.arange(count)
+    return G.sets(position[ranks])  # type: ignore[no-any-return]
 
 
 @dispatched(only={"source": None})
@@ -118,7 +116,7 @@ def attracting_components(G: Any) -> Iterator[set[Any]]:
         return iter(())
     labels = _attracting(G)
     members = np.flatnonzero(labels >= 0)
-    members = members[np.argsort(labels[members], kind="stable")]
+    members = members[stable_order(labels[members])]
     starts = np.flatnonzero(np.diff(labels[members], prepend=-1))
     return (set(G.named(component)) for component in np.split(members, starts[1:]))
 

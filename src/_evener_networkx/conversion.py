@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from evener.errors import ArgumentError
-from evener.graph.csr import from_edges
+from evener.graph.csr import CSR, from_edges
 from evener.graph.graph import Graph
 from evener.graph.networkx import edges_in_node_order
+from evener.primitives.neighbour_rows_cpu import sort_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["ConvertedGraph", "LeaveToNetworkXError", "collector_paused"]
+__all__ = ["ConvertedGraph", "LeaveToNetworkXError", "collector_paused", "stable_order"]
 
 # Integers above it are not exact as float64.
 _EXACT = 1 << 53
+# Largest integer that NumPy sorts by digits, six times as fast as larger ones.
+_RADIX = 65535
 
 
 class LeaveToNetworkXError(Exception):
@@ -44,6 +47,23 @@ def collector_paused() -> Iterator[None]:
 def _beyond_float64(weights: NDArray[Any]) -> bool:
     """Return whether integers are too large for float64."""
     return weights.dtype.kind == "i" and bool(((weights > _EXACT) | (weights < -_EXACT)).any())
+
+
+def _rows_of(src: NDArray[np.uint32], dst: NDArray[np.uint32], weights: NDArray[Any] | None, n: int) -> CSR:
+    """Return the CSR arrays of stored edges; `dst` is overwritten."""
+    if weights is not None or not (src[1:] >= src[:-1]).all():
+        return from_edges(src, dst, weights, symmetrise=False, n=n)
+    # The edges have the order of the nodes, so each row is sorted where it is.
+    offsets = np.append(0, np.cumsum(np.bincount(src, minlength=n))).astype(np.uint64)
+    sort_rows(offsets, dst)
+    return CSR(offsets, dst, None, None)
+
+
+def stable_order(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the positions of values in ascending order; integers are at least 0."""
+    if values.dtype.kind in "iu" and values.max(initial=0) <= _RADIX:
+        values = values.astype(np.uint16)
+    return np.argsort(values, kind="stable")
 
 
 class ConvertedGraph:
@@ -120,7 +140,7 @@ class ConvertedGraph:
     def _read(self, attribute: Hashable | None, default: Any) -> Graph:
         try:
             src, dst, weights, _ = edges_in_node_order(self.source, attribute, default)
-            rows = from_edges(src, dst, weights, symmetrise=False, n=self.n)
+            rows = _rows_of(src, dst, weights, self.n)
         except ArgumentError as error:
             raise NotImplementedError(str(error)) from error
         if weights is not None and _beyond_float64(weights):
@@ -145,22 +165,57 @@ class ConvertedGraph:
         """Return the numbers of several nodes; raise `LeaveToNetworkXError` if one is not in the graph."""
         return [self.number(node) for node in nodes]
 
+    @cached_property
+    def _array(self) -> NDArray[Any]:
+        """The nodes as an array of objects."""
+        return np.fromiter(self.nodes, dtype=object, count=self.n)
+
+    @cached_property
+    def _keys(self) -> dict[Any, None]:
+        """A dictionary of all nodes; its copies have their size from the start."""
+        return dict.fromkeys(self.nodes)
+
+    @cached_property
+    def _set(self) -> set[Any]:
+        """The nodes as a set."""
+        return set(self.nodes)
+
     def by_node(self, values: NDArray[Any]) -> dict[Any, Any]:
         """Return the values of all vertices as Python numbers by node."""
-        return dict(zip(self.nodes, values.tolist(), strict=True))
+        result: dict[Any, Any] = self._keys.copy()
+        result.update(zip(self.nodes, values.tolist(), strict=True))
+        return result
 
-    def named(self, numbers: NDArray[Any]) -> Iterator[Any]:
+    def named(self, numbers: NDArray[Any]) -> list[Any]:
         """Return the nodes of several numbers."""
-        return map(self.nodes.__getitem__, numbers.tolist())
+        nodes: list[Any] = self._array[numbers].tolist()
+        return nodes
 
-    def groups(self, labels: NDArray[Any]) -> Iterator[set[Any]]:
-        """Yield the nodes of each label as a set, by the first node of each label."""
-        order = np.argsort(labels, kind="stable")
-        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-        by_first = np.argsort(order[starts], kind="stable")
-        ends = np.append(starts[1:], len(labels))
-        for group in by_first.tolist():
-            yield set(self.named(order[starts[group] : ends[group]]))
+    def groups(self, labels: NDArray[np.int64]) -> Iterator[set[Any]]:
+        """Yield the nodes of each group as a set, given the first vertex of the group of each vertex."""
+        return self.sets(self.ranks(labels))
+
+    def ranks(self, labels: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the number of the group of each vertex, in the order of first vertices."""
+        ranks: NDArray[np.uint32] = np.cumsum(labels == np.arange(self.n), dtype=np.uint32)[
+            labels
+        ] - np.uint32(1)
+        return ranks
+
+    def sets(self, ranks: NDArray[Any]) -> Iterator[set[Any]]:
+        """Yield the nodes of each rank as a set, by ascending rank; the ranks are ``0..k-1``."""
+        sizes = np.bincount(ranks)
+        most = int(sizes.argmax())
+        giant = most if 2 * sizes[most] > self.n else -1
+        others = np.flatnonzero(ranks != giant)
+        names = self.named(others[stable_order(ranks[others])])
+        start = 0
+        for rank, size in enumerate(sizes.tolist()):
+            if rank == giant:
+                yield self._set.difference(names)  # a copy hashes no node again
+            else:
+                yield set(names[start : start + size])
+                start += size
 
     # ---- edges --------------------------------------------------------------------------------------
 

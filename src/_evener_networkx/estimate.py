@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from _evener_networkx.conversion import ConvertedGraph
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -29,10 +31,7 @@ def reason_against_running(
     given = function.signature.bind(*args, **kwargs).arguments
     graph = given["G"]
     n = len(graph)
-    # NetworkX counts edges in a loop of Python; the lengths of the rows are read faster.
-    rows = getattr(graph, "_adj", None)
-    steps = n + (sum(map(len, rows.values())) if isinstance(rows, dict) else graph.number_of_edges())
-    steps *= function.passes
+    steps = (n + _edges(graph)) * function.passes
     if function.work == "pairs":
         drawn = given.get("k")
         steps *= 1 if given.get("u") is not None else drawn if isinstance(drawn, int) and drawn else n
@@ -41,3 +40,14 @@ def reason_against_running(
         return f"NetworkX is expected to take {expected:.2g} s, and Evener at least {overhead:.2g} s"
     _called.add(name)
     return None
+
+
+def _edges(graph: Any) -> int:
+    """Return the number of edges about; an undirected edge counts once or twice."""
+    backends = (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {})
+    for kept in backends.get("evener", {}).values():
+        if isinstance(kept, ConvertedGraph):
+            return int(kept.graph.m)
+    # NetworkX counts edges in a loop of Python; the lengths of the rows are read faster.
+    rows = getattr(graph, "_adj", None)
+    return sum(map(len, rows.values())) if isinstance(rows, dict) else int(graph.number_of_edges())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import evener as ev
-from _evener_networkx.conversion import LeaveToNetworkXError, collector_paused
+from _evener_networkx.conversion import LeaveToNetworkXError, collector_paused, stable_order
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -24,7 +26,8 @@ __all__ = ["Search", "hops", "search", "searches", "weighted_rows"]
 _BATCH = 64
 
 
-class Search(NamedTuple):
+@dataclass(frozen=True)
+class Search:
     """The reached vertices of one search by ascending distance, their distances, and the tree of paths."""
 
     graph: ConvertedGraph
@@ -32,34 +35,49 @@ class Search(NamedTuple):
     distance: NDArray[Any]
     parent: NDArray[np.int64]
 
+    @cached_property
+    def nodes(self) -> list[Any]:
+        """The reached nodes by ascending distance."""
+        return self.graph.named(self.order)
+
     def lengths(self) -> dict[Any, Any]:
         """Return the distance of each reached node."""
-        return dict(zip(self.graph.named(self.order), self.distance[self.order].tolist(), strict=True))
+        return dict(zip(self.nodes, self.distance[self.order].tolist(), strict=True))
 
     def paths(self, *, reverse: bool = False) -> dict[Any, list[Any]]:
         """Return a shortest path to each reached node, or from each with `reverse`."""
-        nodes = self.graph.nodes
-        order, parents = self.order.tolist(), self.parent[self.order].tolist()
-        found: dict[int, list[Any]] = {}
+        nodes, before = self.nodes, self._places(self.order)
+        late = bool((before > np.arange(len(before))).any())
+        if late:  # an edge of weight 0 leads from a later vertex of the same distance
+            order = self.order[np.argsort(self._depths(before), kind="stable")]
+            nodes, before = self.graph.named(order), self._places(order)
+        before[before == np.arange(len(before))] = -1
         with collector_paused():
-            for vertex, parent in zip(order, parents, strict=True):
-                before = [] if parent == vertex else found.get(parent) or self._later_path(parent, found)
-                found[vertex] = [*before, nodes[vertex]]
+            paths: list[list[Any]] = [[]]
+            append = paths.append
+            for place, node in zip((before + 1).tolist(), nodes, strict=True):
+                append([*paths[place], node])
             if reverse:
-                for path in found.values():
+                for path in paths:
                     path.reverse()
-            return {nodes[vertex]: found[vertex] for vertex in order}
+            found = dict(zip(nodes, paths[1:], strict=True))
+            return {node: found[node] for node in self.nodes} if late else found
 
-    def _later_path(self, vertex: int, found: dict[int, list[Any]]) -> list[Any]:
-        """Return the path to a vertex at the distance of its child, which edges of weight 0 lead to."""
-        missing = []
-        while vertex not in found:
-            missing.append(vertex)
-            if (parent := int(self.parent[vertex])) == vertex:
-                break
-            vertex = parent
-        nodes = self.graph.nodes
-        return [*found.get(vertex, []), *(nodes[later] for later in reversed(missing))]
+    def _places(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the position in `order` of the parent of each vertex of `order`."""
+        place = np.empty(self.graph.n, np.int64)
+        place[order] = np.arange(len(order))
+        places: NDArray[np.int64] = place[self.parent[order]]
+        return places
+
+    @staticmethod
+    def _depths(before: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of edges of each path, given the positions of parents."""
+        depth = (before != np.arange(len(before))).astype(np.int64)
+        while (further := depth[before]).any():
+            depth += further
+            before = before[before]
+        return np.asarray(depth)
 
     def path_to(self, vertex: int) -> list[Any]:
         """Return a shortest path to a vertex; raise `LeaveToNetworkXError` if it is not reached."""
@@ -126,7 +144,7 @@ def searches(
 def _as_search(graph: ConvertedGraph, rows: Graph, result: Any) -> Search:
     distance, parent = result["distance"], result["parent"]
     reached = np.flatnonzero(parent >= 0)
-    order = reached[np.argsort(distance[reached], kind="stable")]
+    order = reached[stable_order(distance[reached])]
     if rows.weights is not None and rows.weights.dtype.kind in "iu":
         distance = np.where(parent >= 0, distance, -1).astype(np.int64)
     return Search(graph, order, distance, parent)

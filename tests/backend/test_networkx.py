@@ -345,6 +345,16 @@ def test_weights_of_0_are_refused(function):
         function(graph, weight="weight", backend="evener")
 
 
+def test_eigenvector_centrality_stops_as_networkx_does(monkeypatch):
+    """The limit takes twice as many iterations."""
+    graph, left = nx.planted_partition_graph(4, 100, 0.2, 0.01, seed=1), left_to_networkx(monkeypatch)
+    given = {"max_iter": 50, "tol": 1e-6}
+    theirs = nx.eigenvector_centrality(graph, backend="networkx", **given)
+    ours = nx.eigenvector_centrality(graph, backend="evener", **given)
+    assert not left
+    assert sum(abs(ours[node] - value) for node, value in theirs.items()) < len(graph) * given["tol"]
+
+
 def test_small_graphs_stay_in_networkx():
     graph = nx.karate_club_graph()
     for name in TABLE:
@@ -372,6 +382,13 @@ def test_views_follow_changes_of_their_graph(shape):
         graph.remove_edge(*[*graph.edges()][-1])
 
 
+def test_a_failed_conversion_is_no_kept_graph():
+    graph = nx.Graph([(0, 1, {"weight": Fraction(1, 3)})])
+    with pytest.raises(NotImplementedError):
+        nx.pagerank(graph, backend="evener")
+    assert isinstance(BACKEND.should_run("pagerank", (graph,), {}), str)
+
+
 def test_conversions_are_kept_and_cleared():
     graph = nx.path_graph(5)
     with nx.config(warnings_to_ignore={"cache"}):
@@ -392,9 +409,10 @@ def test_paths_over_edges_of_weight_zero():
 
 
 def test_nodes_that_equal_integers_are_read():
-    graph = nx.DiGraph([(0, 1), (1, 2)])
-    graph.add_edge(2, 0.0)
-    assert nx.is_strongly_connected(graph, backend="evener")
+    graph = nx.gnm_random_graph(200, 2000, seed=1, directed=True)  # more than one piece of integers
+    graph.add_edge(199, 0.0)
+    theirs = nx.single_source_shortest_path_length(graph, 199, backend="networkx")
+    assert nx.single_source_shortest_path_length(graph, 199, backend="evener") == theirs
 
 
 class Complement(nx.Graph):

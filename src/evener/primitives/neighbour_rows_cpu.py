@@ -66,11 +66,11 @@ def longest_row(offsets):
 @vertex_step
 def _belongs(v, target, oriented, degree, vertices):
     """Return 1 if a row has a target: another vertex and, if `oriented`, one that comes before the vertex."""
-    if target == v:
-        return _ZERO
-    if not oriented or degree[target] > degree[v]:
-        return _ONE
-    return np.uint64(degree[target] == degree[v] and vertices[target] < vertices[v])
+    if not oriented:
+        return np.uint64(target != v)
+    # Without branches, because a processor cannot predict them.
+    higher, equal = degree[target] > degree[v], degree[target] == degree[v]
+    return np.uint64(higher | (equal & (vertices[target] < vertices[v])))
 
 
 @inline_step
@@ -80,8 +80,7 @@ def _count_chunk(offsets, targets, oriented, degree, vertices, lengths, first, l
         before = v
         for e in range(offsets[v], offsets[v + _ONE]):
             target = np.uint64(targets[e])
-            if target != before:
-                count += _belongs(v, target, oriented, degree, vertices)
+            count += np.uint64(target != before) & _belongs(v, target, oriented, degree, vertices)
             before = target
         lengths[v] += count
 
@@ -112,15 +111,16 @@ def count_neighbours(offsets, targets, more_offsets, more_targets, both, oriente
 
 
 @vertex_step
-def _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, end):
+def _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, end, row_end):
     """Append the targets of a row, each of them once: equal targets follow each other."""
     before = v
-    for e in range(offsets[v], offsets[v + _ONE]):
+    e = offsets[v]
+    while e < offsets[v + _ONE] and end < row_end:
         target = np.uint64(targets[e])
-        if target != before and _belongs(v, target, oriented, degree, vertices):
-            row_targets[end] = target
-            end += _ONE
+        row_targets[end] = target  # the next target replaces one that does not belong to the row
+        end += np.uint64(target != before) & _belongs(v, target, oriented, degree, vertices)
         before = target
+        e += _ONE
     return end
 
 
@@ -166,10 +166,12 @@ def _write_by_worker(
     first = take_chunk(counter, _CHUNK)
     while first < owned:
         for v in range(first, min(first + _CHUNK, owned)):
-            begin = row_offsets[v]
-            end = _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, begin)
+            begin, row_end = row_offsets[v], row_offsets[v + _ONE]
+            end = _copy_row(offsets, targets, v, oriented, degree, vertices, row_targets, begin, row_end)
             if both:
-                end = _copy_row(more_offsets, more_targets, v, oriented, degree, vertices, row_targets, end)
+                end = _copy_row(
+                    more_offsets, more_targets, v, oriented, degree, vertices, row_targets, end, row_end
+                )
             if len(mutual) > 0:
                 mutual[begin:end] = 0 if both else 1
             lengths[v] = end - begin

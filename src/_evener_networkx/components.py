@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,13 +74,32 @@ def strongly_connected_components(G: Any) -> Iterator[set[Any]]:
     tails, heads = np.repeat(ranks, G.out_degree), ranks[G.graph.targets]
     leaving = np.flatnonzero(tails != heads)
     between = np.unique(tails[leaving] * np.uint64(count) + heads[leaving])
-    # NetworkX yields a component after the components that it reaches.
-    sorter: TopologicalSorter[int] = TopologicalSorter(dict.fromkeys(range(count), ()))
-    for tail, head in zip(*map(np.ndarray.tolist, np.divmod(between, np.uint64(count))), strict=True):
-        sorter.add(tail, head)
+    starts = np.searchsorted(between, np.arange(count + 1, dtype=np.uint64) * np.uint64(count))
     position = np.empty(count, np.int64)
-    position[list(sorter.static_order())] = np.arange(count)
+    position[_postorder(starts.tolist(), (between % np.uint64(count)).tolist())] = np.arange(count)
     return G.sets(position[ranks])  # type: ignore[no-any-return]
+
+
+def _postorder(starts: list[int], heads: list[int]) -> list[int]:
+    """Return the components in the order in which a depth-first search leaves them, as NetworkX does."""
+    count, left = len(starts) - 1, []
+    seen, at = bytearray(count), starts[:-1]
+    for root in range(count):
+        if seen[root]:
+            continue
+        seen[root] = True
+        path = [root]
+        while path:
+            tail = path[-1]
+            if at[tail] == starts[tail + 1]:
+                left.append(path.pop())
+                continue
+            head = heads[at[tail]]
+            at[tail] += 1
+            if not seen[head]:
+                seen[head] = True
+                path.append(head)
+    return left
 
 
 @dispatched(only={"source": None})

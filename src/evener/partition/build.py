@@ -6,6 +6,8 @@ import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, graph_remedy, type_name
 from evener.graph.graph import Graph
@@ -17,8 +19,10 @@ from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import send_rows
 from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
-from evener.partition.gpu_build import build_parts, build_whole, descending_degree
+from evener.partition.gpu_build import build_whole
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
+from evener.partition.gpu_numbers import number_on_gpu, upload_numbering
+from evener.partition.gpu_parts import build_parts
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
@@ -36,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from evener.elements import Element
@@ -197,7 +200,9 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
             )
             placed = _build_own(graph, directions, elements, numbers, ranks)
         else:
-            placed = _build(graph, directions, elements, owners_of, world, ranks)
+            placed = _build(
+                graph, directions, elements, owners_of, world, ranks, policy=policy, shares=shares, seed=seed
+            )
         partitions, routes, numbering, strength = placed
     return PartitionedGraph(
         graph,
@@ -250,30 +255,47 @@ def _build(
     owners_of: Callable[[Vertices], NDArray[Any]],
     world: World,
     ranks: Sequence[int],
+    *,
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int,
 ) -> _Placed:
     """Return the partitions and routes of this rank, and the numbering, of a graph that each rank has."""
-    order = None
-    if world.size == 1 and all(element.kind == "cuda" for element in elements):
-        gpu = cast("CudaElement", elements[0])
-        if len(elements) > 1:
-            order = descending_degree(graph, gpu, gpu.room())
-        elif whole := _build_whole(graph, directions, gpu):
-            check_row_lengths(whole.longest, gpu)
+    gpus = {p: cast("CudaElement", element) for p, element in enumerate(elements) if element.kind == "cuda"}
+    if world.size > 1:
+        gpus = {}  # GPUs build partitions numbered from 0, so on several ranks the host builds all of them
+    numbers = arrays = out_degree = None
+    if len(gpus) == len(elements) == 1:
+        if whole := _build_whole(graph, directions, gpus.pop(0)):
+            check_row_lengths(whole.longest, elements[0])
             return [whole.partition], [], whole.numbering, None
-    by_degree, degree, out_degree = order or descending_degree_on_host(graph)
-    stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
-    owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
-    del degree
-    numbering = number_vertices(by_degree, owner, len(ranks))
-    del by_degree
-
-    def build(p: int) -> Partition:
-        return build_partition(
-            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+    elif len(gpus) == len(elements):
+        numbers = number_on_gpu(
+            graph, gpus[0], owners_of, directions=directions, policy=policy, shares=shares, seed=seed
+        )
+    if numbers is not None:
+        numbering, arrays = numbers
+    else:
+        by_degree, degree, out_degree = descending_degree_on_host(graph)
+        stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
+        owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
+        numbering = number_vertices(by_degree, owner, len(ranks))
+        del by_degree, degree
+        arrays = (
+            upload_numbering(numbering, graph, next(iter(gpus.values())), out_degree, directions)
+            if gpus
+            else None
         )
 
-    # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
-    on_gpus = build_parts(numbering, graph, out_degree, directions, elements) if world.size == 1 else {}
+    def build(p: int) -> Partition:
+        degree = graph.out_degree().astype(np.uint32) if out_degree is None else out_degree
+        return build_partition(p, numbering, graph, degree, out=directions != "in", in_=directions != "out")
+
+    on_gpus = {}
+    if arrays is not None:
+        first = next(iter(gpus.values()))
+        of_gpus = {p: arrays.copy_to(gpu, first) for p, gpu in gpus.items()}
+        on_gpus = build_parts(graph, numbering.bounds, of_gpus, directions, elements)
     prefixes = directions == "both"
     transferred = transfer_partitions(
         elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks

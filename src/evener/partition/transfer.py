@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.gpu_build import Built
+    from evener.partition.gpu_parts import Built
     from evener.partition.partition import Numbering, Partition
     from evener.system.world import World
 
@@ -61,7 +60,7 @@ def transfer_partitions(
         if on_gpu is not None:
             placed = on_gpu.partition
             check_row_lengths(on_gpu.longest, element)
-            own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
+            routes += on_gpu.routes
             promised[memory] += run_bytes(placed, elsewhere)
         else:
             built = build(p)
@@ -69,7 +68,9 @@ def transfer_partitions(
                 check_row_lengths(_longest_row(built), element)
                 far_mirrors = int(np.diff(built.mirror_bounds)[others].sum())
                 promised[memory] += window_bytes(far_mirrors, built.owned * len(others))
-            own_routes = routes_of(built, numbering)
+            for route in routes_of(built, numbering):
+                local = ranks[route.owner] == world.rank
+                routes.append(upload_route(route, elements[route.owner - first]) if local else route)
             tiers = tiers_of(
                 *(built, elsewhere, element),
                 prefixes=prefixes, taken=taken[memory], promised=promised[memory],
@@ -79,9 +80,6 @@ def transfer_partitions(
             del built  # free its host arrays before the next partition is built
         taken[memory] += placed.nbytes - placed.host_bytes
         partitions.append(placed)
-        for route in own_routes:
-            local = ranks[route.owner] == world.rank
-            routes.append(upload_route(route, elements[route.owner - first]) if local else route)
     routes += _routes_from_other_ranks(routes, elements, numbering, world, ranks)
     for element in elements:
         element.wait()  # the element keeps the sources of its copies until it has waited

@@ -108,10 +108,15 @@ def test_a_nearly_full_run_of_vertices_gets_mirrors_for_all(monkeypatch):
     graph = graph_of("rmat", directed=False)
     placed = ev.partition(graph, [Reading(f"cuda:{p}", p) for p in range(2)])
     check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(2)]))
-    few = ev.partition(graph, [Sorting("cuda:0", 0), Ascending("apart:1", 1)], policy="high", alpha=0.9)
-    check_same(
-        few, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(2)], policy="high", alpha=0.9)
-    )
+
+
+def test_a_gpu_next_to_a_cpu(monkeypatch):
+    graph = graph_of("rmat", directed=False)
+    on = [Ascending("apart:0", 0), Sorting("cuda:1", 1)]
+    placed = ev.partition(graph, on, alpha=0.4)
+    assert on[1].sorts
+    monkeypatch.setattr(gpu_build.RowsBuild, "numbers_fit", lambda *_: False)
+    check_same(placed, ev.partition(graph, on, alpha=0.4))
 
 
 @pytest.mark.parametrize("count", [1, 2])

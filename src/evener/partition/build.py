@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -46,8 +47,9 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.element_numbering import ElementNumbering
+    from evener.partition.element_numbering import AnyNumbering
     from evener.partition.gpu_build import Whole
+    from evener.partition.gpu_numbers import VertexArrays
     from evener.partition.policy import Vertices
     from evener.partition.route import Route
     from evener.system.world import World
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     _Placed = tuple[
         list[Partition],
         list[Route],
-        Numbering | ElementNumbering | DistributedNumbering,
+        AnyNumbering | DistributedNumbering,
         list[NDArray[np.float64]] | None,
     ]
 
@@ -264,7 +266,7 @@ def _build(
     gpus = {p: cast("CudaElement", element) for p, element in enumerate(elements) if element.kind == "cuda"}
     if world.size > 1:
         gpus = {}  # GPUs build partitions numbered from 0, so on several ranks the host builds all of them
-    numbers = arrays = out_degree = None
+    numbers = None
     if len(gpus) == len(elements) == 1:
         if whole := _build_whole(graph, directions, gpus.pop(0)):
             check_row_lengths(whole.longest, elements[0])
@@ -273,23 +275,17 @@ def _build(
         numbers = number_on_gpu(
             graph, gpus[0], owners_of, directions=directions, policy=policy, shares=shares, seed=seed
         )
-    if numbers is not None:
-        numbering, arrays = numbers
-    else:
-        by_degree, degree, out_degree = descending_degree_on_host(graph)
-        stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
-        owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
-        numbering = number_vertices(by_degree, owner, len(ranks))
-        del by_degree, degree
-        arrays = (
-            upload_numbering(numbering, graph, next(iter(gpus.values())), out_degree, directions)
-            if gpus
-            else None
-        )
+    numbering, arrays = numbers or _number_on_host(
+        graph, directions if len(ranks) > 1 else "both", owners_of, len(ranks), list(gpus.values())
+    )
+
+    out_degree = cache(lambda: graph.out_degree().astype(np.uint32))
 
     def build(p: int) -> Partition:
-        degree = graph.out_degree().astype(np.uint32) if out_degree is None else out_degree
-        return build_partition(p, numbering, graph, degree, out=directions != "in", in_=directions != "out")
+        on_host = numbering if isinstance(numbering, Numbering) else numbering.on_host
+        return build_partition(
+            p, on_host, graph, out_degree(), out=directions != "in", in_=directions != "out"
+        )
 
     on_gpus = {}
     if arrays is not None:
@@ -301,6 +297,24 @@ def _build(
         elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks
     )
     return *transferred, numbering, None
+
+
+def _number_on_host(
+    graph: Graph,
+    stored: str,
+    owners_of: Callable[[Vertices], NDArray[Any]],
+    partitions: int,
+    gpus: Sequence[CudaElement],
+) -> tuple[AnyNumbering, VertexArrays | None]:
+    """Return the numbers of the vertices, and the arrays of all vertices on the first GPU.
+
+    Policies order by the edges that are `stored`. The arrays are None without a GPU, or without room on it.
+    """
+    by_degree, degree, out_degree = descending_degree_on_host(graph)
+    owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
+    del degree
+    numbering = number_vertices(by_degree, owner, partitions)
+    return numbering, upload_numbering(numbering, graph, gpus[0], out_degree, stored) if gpus else None
 
 
 def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> Whole | None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.elements.protocols import copy_between
+from evener.partition.element_numbering import ElementNumbering
 from evener.partition.gpu_build import RowsBuild
 from evener.partition.orders import PIECE, cut_positions, owner_array
-from evener.partition.partition import Numbering
 from evener.partition.policy import Vertices, find_policy
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
+    from evener.partition.partition import Numbering
 
 __all__ = ["VertexArrays", "copied", "number_on_gpu", "upload_numbering"]
 
@@ -70,8 +71,8 @@ def number_on_gpu(
     policy: str,
     shares: NDArray[np.float64],
     seed: int,
-) -> tuple[Numbering, VertexArrays] | None:
-    """Return the numbers of the vertices, in host memory, and the arrays of all vertices on the GPU.
+) -> tuple[ElementNumbering, VertexArrays] | None:
+    """Return the numbers of the vertices, and the arrays of all vertices on the GPU.
 
     The host calls `owners_of` for policies that do not cut an order. Returns None in the same cases as
     `build_whole`.
@@ -135,8 +136,8 @@ def _cut_order(
     gpu.run(gpu.kernel("numbering.owners_of_places"), places, gpu.upload(np.array(cuts, np.uint64)), owner)
 
 
-def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tuple[Numbering, Any]:
-    """Return the numbers of the vertices in host memory, and the vertices by number on the GPU."""
+def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tuple[ElementNumbering, Any]:
+    """Return the numbers of the vertices, and the vertices by number on the GPU."""
     n = len(by_degree)
     keys, bounds = gpu.allocate(n, np.uint64), gpu.allocate(partitions + 1, np.uint64)
     gpu.run(gpu.kernel("numbering.owner_keys"), by_degree, owner, keys)
@@ -148,4 +149,4 @@ def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tu
     local = gpu.allocate(n, np.uint32)
     gpu.run(gpu.kernel("numbering.number_all"), vertices, local)
     gpu.run(gpu.kernel("numbering.number_in_owner"), owner, bounds, local)
-    return Numbering(*(gpu.download(array) for array in (owner, local, vertices, bounds))), vertices
+    return ElementNumbering(gpu, vertices, local, owner, gpu.download(bounds)), vertices

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.partition.distributed.mirrors import DistributedNumbering
+    from evener.partition.element_numbering import AnyNumbering
     from evener.partition.gpu_parts import Built
-    from evener.partition.partition import Numbering, Partition
+    from evener.partition.partition import Partition
     from evener.system.world import World
 
 __all__ = ["check_row_lengths", "transfer_partitions"]
@@ -31,7 +32,7 @@ _ROWS_COMPARED = 1 << 22
 
 def transfer_partitions(
     elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
+    numbering: AnyNumbering | DistributedNumbering,
     build: Callable[[int], Partition],
     on_gpus: Mapping[int, Built],
     *,
@@ -54,7 +55,8 @@ def transfer_partitions(
     for p, element in enumerate(elements, first):
         # Each partition that is not built here yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
-        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(ranks) - 1 - len(partitions))
+        owned = int(numbering.bounds[p + 1] - numbering.bounds[p])
+        elsewhere = mirrors + owned * (len(ranks) - 1 - len(partitions))
         memory = element.memory
         on_gpu = on_gpus.get(p)
         if on_gpu is not None:
@@ -89,7 +91,7 @@ def transfer_partitions(
 def _routes_from_other_ranks(
     routes: list[Route],
     elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
+    numbering: AnyNumbering | DistributedNumbering,
     world: World,
     ranks: Sequence[int],
 ) -> list[Route]:

@@ -30,7 +30,7 @@ __all__ = ["RowsBuild", "Whole", "build_whole", "on_gpu"]
 # Highest degree on the GPU.
 _MAX_DEGREE = (1 << 32) - 1
 # Bytes of a piece of rows that the host copies.
-_PIECE_BYTES = 1 << 25
+_PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
 # Bytes per vertex of the graph: the local number.

@@ -11,7 +11,6 @@ from evener.algorithms.edge_betweenness import edge_betweenness as module
 from evener.errors import ArgumentError, VerificationError
 from evener.spec.answer import Claim
 from evener.testing.algorithms import AlgorithmContract
-from evener.testing.ranks import run_ranks
 from support import graphs
 from support.weighted_paths import drawn, rows_of, vertices_in_edges
 
@@ -138,7 +137,8 @@ def test_the_sums_do_not_depend_on_the_threads():
 def test_a_search_from_each_source_or_by_level(monkeypatch):
     graph = drawn(n=200, m=700)[1]
     by_source = ev.edge_betweenness(graph, on="cpu:2")
-    monkeypatch.setattr(module, "is_gpu", lambda _: True)
+    for name in ("is_one_cpu", "searches_are_faster"):
+        monkeypatch.setattr(module, name, lambda _: False)
     by_level = ev.edge_betweenness(graph, on="cpu:2")
     np.testing.assert_allclose(by_level["centrality"], by_source["centrality"], rtol=1e-12)
     assert by_level.edges == by_source.edges
@@ -171,19 +171,9 @@ def test_the_verifier_finds_wrong_rows(column, change, rule, weights):
         ({"k": 0}, "1 to 60, found 0"),
         ({"normalized": "no"}, "normalized"),
         ({"weights": "no"}, "weights=: expected True"),
-        ({"weights": True, "on": ["cpu:1", "cpu:1"]}, "runs on one CPU, and the graph is on 2 elements"),
     ],
 )
 @pytest.mark.parametrize("name", ["betweenness", "edge_betweenness"])
 def test_refuses_arguments(name, options, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         getattr(ev, name)(drawn()[1], **options)
-
-
-@pytest.mark.parametrize("name", ["betweenness", "edge_betweenness"])
-def test_weights_need_one_process(name):
-    def run(_):
-        with pytest.raises(ArgumentError, match="runs in one process, and there are 2 ranks"):
-            getattr(ev, name)(drawn()[1], weights=True, on="cpu:1")
-
-    run_ranks(2, run)

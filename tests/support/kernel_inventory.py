@@ -13,6 +13,7 @@ OF_ALGORITHMS = [
     "evener.spec:goal",
     "evener.algorithms.betweenness:kernels",
     "evener.algorithms.betweenness:single_block",
+    "evener.algorithms.betweenness:weighted",
     "evener.algorithms.bfs:kernels",
     "evener.algorithms.bfs:levels",
     "evener.algorithms.edge_betweenness:kernels",
@@ -46,6 +47,7 @@ FILES = [*SHARED, *OF_ALGORITHMS]
 # The contracts of algorithms call these, and not the parity matrix.
 OF_CONTRACTS = {
     "scan",
+    "evener.algorithms.betweenness:weighted",
     "evener.algorithms.coloring:in_order",
     *(f"evener.algorithms.{name}:kernels" for name in ("coloring", "core_number", "leiden", "scc")),
     "evener.algorithms.edge_betweenness:kernels",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from evener.kernels.compile_clock import compile_seconds
 from evener.system.notebook import new_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from evener.engine.executor import StepsDone
 
@@ -47,6 +48,7 @@ class Recorder:
         self._began = perf_counter()
         self._compiled = compile_seconds()
         self._superstep = -1
+        self._merges = False
         self._edges = 0
         self._spans: list[Span] = []
         self._pending: list[tuple[list[Span], Sequence[StepsDone], bool]] = []
@@ -64,6 +66,8 @@ class Recorder:
 
     def begin(self, phase: str, active: Sequence[int] | None, edges: int, fraction: float | None) -> None:
         """Begin a superstep, and report progress."""
+        if self._merges:
+            return
         self._superstep += 1
         counts = self._next_active if active is None else active
         self._next_active = [0] * len(self._names)
@@ -84,11 +88,25 @@ class Recorder:
             self._bar.show(f"{done}, {sum(counts):,} vertices active", fraction)
         self._edges += edges
 
+    @contextmanager
+    def merged_supersteps(self) -> Iterator[None]:
+        """Count the supersteps that begin in a ``with`` statement as a part of the superstep before it.
+
+        Their active vertices do not count.
+        """
+        self._merges = True
+        try:
+            yield
+        finally:
+            self._merges = False
+
     def count_active(self, results: Sequence[Any], *, now: bool, next_superstep: bool) -> None:
         """Record the first value of each result as the active vertices of this superstep, or of the next.
 
         With both, the second value is that of the next. Raise ArgumentError if a kernel returned too few.
         """
+        if self._merges:
+            return
         if now:
             for span, count in zip(self._spans, _counts(results, 0), strict=False):
                 span.active = count

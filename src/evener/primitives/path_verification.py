@@ -1,8 +1,8 @@
-"""Verification of betweenness: the sums of dependencies, recomputed on one CPU."""
+"""Verification of betweenness: the sums of dependencies, recomputed on CPUs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numba
 import numpy as np
@@ -14,8 +14,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
+    from evener.spec.answer_parts import AnswerParts, Direction, EdgeRows
 
-__all__ = ["path_sums"]
+__all__ = ["Paths", "path_sums", "paths_in_parts", "tight_edges"]
+
+
+class Paths(NamedTuple):
+    """The shortest paths by weights from a source, for each vertex of a block.
+
+    Attributes
+    ----------
+    distance : ndarray of float64
+        Infinite if unreached.
+    paths : ndarray of float64
+    share : ndarray of float64
+        What a path adds to the tail of its last edge: ``(1 + dependency) / paths``, 0 if unreached.
+    dependency : ndarray of float64
+    """
+
+    distance: NDArray[np.float64]
+    paths: NDArray[np.float64]
+    share: NDArray[np.float64]
+    dependency: NDArray[np.float64]
 
 
 def path_sums(
@@ -43,3 +63,57 @@ def path_sums(
         edge_sums,
     )
     return vertex_sums.sum(axis=0), edge_sums.sum(axis=0)
+
+
+def paths_in_parts(parts: AnswerParts, source: int) -> Paths:
+    """Return the shortest paths by weights from a source. Weights must be above 0.
+
+    This is a collective operation; all ranks must call it. Each array is a fixed point of its equation.
+    """
+    is_source = np.arange(parts.block.start, parts.block.stop) == source
+    distance = np.where(is_source, 0.0, np.inf)
+    while True:
+        nearest = []
+        for rows, (own,) in zip(parts.rows("in"), parts.fetch(distance), strict=True):
+            nearest.append(np.full(len(rows.offsets) - 1, np.inf))
+            np.minimum.at(nearest[-1], _tails(rows), own[rows.targets] + rows.weights)
+        nearer = np.minimum(distance, parts.collect(nearest))
+        if not parts.reduce(int((nearer < distance).sum()), "sum"):
+            break
+        distance = nearer
+
+    def sums(values: NDArray[np.float64], direction: Direction) -> NDArray[np.float64]:
+        """Return the sums of values over the tight edges of each vertex."""
+        found = []
+        for rows, (far, own) in zip(parts.rows(direction), parts.fetch(distance, values), strict=True):
+            tight, tails = tight_edges(rows, far), _tails(rows)
+            found.append(np.bincount(tails[tight], own[rows.targets[tight]], minlength=len(rows.offsets) - 1))
+        return parts.collect(found)
+
+    reached = np.isfinite(distance)
+    paths, dependency = np.where(is_source, 1.0, 0.0), np.zeros(len(distance))
+    while True:
+        counted = sums(paths, "in") + is_source
+        if not parts.reduce(int((counted != paths).sum()), "sum"):
+            break
+        paths = counted
+    while True:
+        share = np.divide(1.0 + dependency, paths, out=np.zeros(len(paths)), where=reached)
+        added = sums(share, "out") * paths
+        if not parts.reduce(int((added != dependency).sum()), "sum"):
+            return Paths(distance, paths, share, dependency)
+        dependency = added
+
+
+def tight_edges(rows: EdgeRows, distance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether each edge is on a shortest path, given the distances of local vertices."""
+    tails, heads = _tails(rows), rows.targets
+    near, far = (tails, heads) if rows.direction == "out" else (heads, tails)
+    tight: NDArray[np.bool_] = distance[near] + rows.weights == distance[far]
+    return tight & np.isfinite(distance[near])
+
+
+def _tails(rows: EdgeRows) -> NDArray[np.int64]:
+    """Return the row of each edge."""
+    lengths = np.diff(rows.offsets).astype(np.int64)
+    return np.repeat(np.arange(len(lengths)), lengths)

@@ -11,15 +11,15 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from evener.elements.protocols import is_gpu
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError
+from evener.graph.graph import Graph
 from evener.kernels.kernel import KernelFile
-from evener.partition.partitioned import PartitionedGraph
 from evener.primitives.edge_weights import edge_weights
 from evener.primitives.source_paths_cpu import ABSORBED, BEYOND_FLOAT64
 from evener.spec.arguments import weights_used
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.engine import Engine
-    from evener.graph.graph import Graph
     from evener.spec.run import Run
 
 __all__ = [
+    "EXACT",
     "SourcePaths",
     "check_positive_weights",
-    "require_one_cpu",
+    "is_one_cpu",
+    "refuse_source",
     "searches_are_faster",
 ]
 
@@ -54,7 +55,7 @@ CALLS = 1000
 # Values of a search for each vertex, in 8 bytes: distance, paths, share, keys; order, vertices, place.
 _VALUES_PER_VERTEX = 6
 # Integers below this number are exact in float64.
-_EXACT = 2.0**53
+EXACT = 2.0**53
 
 
 class SourcePaths:
@@ -85,7 +86,7 @@ class SourcePaths:
         self.per_call = max(searches, EDGES_PER_CALL // max(m, 1), -(-sources // CALLS))
         self._unreached = np.inf if weights else np.uint32(0xFFFFFFFF)
         dtype = engine.partitioned.graph.weight_dtype
-        self._limit = _EXACT if weights and dtype is not None and dtype.kind in "iu" else np.inf
+        self._limit = EXACT if weights and dtype is not None and dtype.kind in "iu" else np.inf
         of_heap = shape if weights else (searches, 0)
         keys = searches, n + 1  # of a heap, or a scale for each distance
         arrays: list[NDArray[Any] | None] = [
@@ -133,35 +134,57 @@ class SourcePaths:
         )
         for source, reason in self._ended.tolist():
             if reason:
-                self._refuse(source, reason)
+                number = int(engine.partitioned.owned_vertices()[0][source])
+                refuse_source(
+                    engine.partitioned.graph, number, reason, limit=self._limit if self._weighted else None
+                )
         engine.compute(kernels.collect, self._sums, total)
         return int(edges)
 
-    def _refuse(self, source: int, reason: int) -> None:
-        partitioned = self._engine.partitioned
-        (name,) = partitioned.graph.ids_of(partitioned.owned_vertices()[0][[source]])
-        if reason == BEYOND_FLOAT64:
-            if self._weighted:
-                many = f"more than 2^960 shortest paths lead from source {name} to a vertex"
-            else:
-                many = (
-                    "the numbers of shortest paths to the vertices at some distance from source "
-                    f"{name} differ by a factor of over 2^1700, beyond float64"
-                )
-            raise ArgumentError(f"{many}; omit it from sources=")
-        if reason == ABSORBED:
-            why = "a weight is too small to change a distance; use weights that differ by less"
-        elif self._limit == _EXACT:
-            why = "a sum of integer weights is 2^53 or more; scale the weights"
+
+def refuse_source(graph: Graph, source: int, reason: int, *, limit: float | None) -> NoReturn:
+    """Raise ArgumentError for a source whose paths or distances float64 does not hold.
+
+    This is a collective operation; all ranks must call it.
+
+    Parameters
+    ----------
+    graph : Graph
+    source : int
+        The number of the source in the graph.
+    reason : {BEYOND_FLOAT64, ABSORBED, TOO_FAR}
+    limit : float, optional
+        Distances must be below it. Omit it if each edge weighs 1.
+    """
+    (name,) = graph.ids_of(np.array([source]))
+    if reason == BEYOND_FLOAT64:
+        if limit is not None:
+            many = f"more than 2^960 shortest paths lead from source {name} to a vertex"
         else:
-            why = "a sum of weights is infinite; scale the weights"
-        raise ArgumentError(f"float64 does not hold the distances from source {name}: {why}")
+            many = (
+                "the numbers of shortest paths to the vertices at some distance from source "
+                f"{name} differ by a factor of over 2^1700, beyond float64"
+            )
+        msg = f"{many}; omit it from sources="
+        raise ArgumentError(msg)
+    if reason == ABSORBED:
+        why = "a weight is too small to change a distance; use weights that differ by less"
+    elif limit == EXACT:
+        why = "a sum of integer weights is 2^53 or more; scale the weights"
+    else:
+        why = "a sum of weights is infinite; scale the weights"
+    msg = f"float64 does not hold the distances from source {name}: {why}"
+    raise ArgumentError(msg)
+
+
+def is_one_cpu(engine: Engine) -> bool:
+    """Return whether one CPU of one process has the whole graph."""
+    return engine.single and not is_gpu(engine.elements[0])
 
 
 def searches_are_faster(engine: Engine) -> bool:
     """Return whether many searches by edges are faster on a thread each than one after the other."""
-    single_cpu = engine.single and not is_gpu(engine.elements[0])
-    return single_cpu and engine.out_edges[0] <= FEW_EDGES
+    return is_one_cpu(engine) and engine.out_edges[0] <= FEW_EDGES
 
 
 def _searches(values: int, threads: int) -> int:
@@ -190,25 +213,8 @@ def check_positive_weights(graph: Graph, weights: bool | None, algorithm: str) -
     return used
 
 
-def require_one_cpu(run: Run, what: str) -> None:
-    """Place a run on a CPU if its place is open; raise an error if it is not one CPU of one process.
-
-    Raises
-    ------
-    ArgumentError
-        If there are several elements or ranks, or a GPU. The message begins with `what`.
-    """
-    if current_world().size > 1:
-        msg = f"{what} runs in one process, and there are {current_world().size} ranks; start one process"
-        raise ArgumentError(msg)
-    given = run.given
-    if isinstance(given, PartitionedGraph):
-        kinds = [element.kind for element in given.elements]
-    else:
-        if run.placement.on is None:
-            run.placement = replace(run.placement, on=("cpu",))
-        kinds = run.placement.kinds
-    if len(kinds) > 1 or "cuda" in kinds:
-        found = "a GPU" if len(kinds) == 1 else f"{len(kinds)} elements"
-        msg = f'{what} runs on one CPU, and the graph is on {found}; place it with on="cpu"'
-        raise ArgumentError(msg)
+def place_by_size(run: Run) -> None:
+    """Place a small graph on a CPU if its place is open, because a GPU searches from one source at a time."""
+    is_open = run.placement.on is None and isinstance(run.given, Graph) and current_world().size == 1
+    if is_open and run.graph.m <= FEW_EDGES:
+        run.placement = replace(run.placement, on=("cpu",))

@@ -8,8 +8,9 @@ narrow levels on one thread or block. A group of GPUs runs many levels in one la
 Encoding: `value` float64, the paths of a vertex forward and ``(1 + dependency) / paths`` backward; `arriving`
 float64, the sums that a level receives; `order` the reached vertices level by level; `bounds` the begin of
 each level. The path counts of a mesh exceed float64, so a level may be scaled by a power of two. Only ratios
-between neighbouring levels matter. With weights, or with many sources on a small graph, each thread of a CPU
-searches from a source of its own: see `evener.primitives.source_paths`.
+between neighbouring levels matter. With weights, or with many sources on a small graph, each thread of a
+single CPU searches from a source of its own: see `evener.primitives.source_paths`. `weighted.py` runs weights
+on other elements.
 
 Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure 18.
 """
@@ -17,6 +18,8 @@ Brandes: A Faster Algorithm for Betweenness Centrality (2001); T13 §7.2, figure
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -25,6 +28,7 @@ from evener.algorithms.betweenness import SPEC
 from evener.algorithms.betweenness.group import GroupSearch
 from evener.algorithms.betweenness.scaling import MANY, SHRINK, beyond_float64
 from evener.algorithms.betweenness.search import SOURCES_BY_LEVEL, BetweennessState, Pace
+from evener.algorithms.betweenness.weighted import WEIGHTED_STATE, WeightedSearch
 from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError
 from evener.graph.checks import check_bool, check_seed, is_integral
@@ -32,7 +36,8 @@ from evener.kernels.kernel import KernelFile
 from evener.primitives.source_paths import (
     SourcePaths,
     check_positive_weights,
-    require_one_cpu,
+    is_one_cpu,
+    place_by_size,
     searches_are_faster,
 )
 from evener.spec.run import begin
@@ -40,6 +45,8 @@ from evener.spec.run_options import driver
 from evener.system.memory import translate_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from evener.engine.checkpoints.checkpoints import Checkpoints
@@ -91,16 +98,15 @@ def betweenness(
         halved, because each pair is counted from both ends.
     weights : bool or None, default False
         Whether the length of an edge is its weight; None: if the graph has weights. Otherwise each edge has
-        the length 1. Lengths of paths are compared as float64, without a tolerance. A run with weights needs
-        one CPU of one process.
+        the length 1. Lengths of paths are compared as float64, without a tolerance.
 
     Returns
     -------
     Result
         ``centrality``: float64, shape (n,). The parameter ``sources`` lists the ids drawn for `k`. For up to
-        16 sources without weights, the timeline has a superstep for each level or for many levels. Otherwise,
-        it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts each edge of
-        the reached vertices once, although the forward and the backward phase both read it.
+        16 sources, the timeline has a superstep for each level or for many levels. Otherwise, and with
+        weights on one CPU, it has at most 1000 supersteps, each for consecutive sources. ``edges`` counts
+        each edge of the reached vertices once, although several phases read it.
 
     Raises
     ------
@@ -108,9 +114,9 @@ def betweenness(
         If both `sources` and `k` are given, or if `k` is not between 1 and n. If the numbers of shortest
         paths to the vertices of one level differ by a factor of more than 2^1700.
 
-        With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
-        2^960 paths lead to a vertex. If a weight is too small to change a distance, or a distance is
-        infinite. If a sum of integer weights is 2^53 or more.
+        With weights: if a weight is not above 0. If more than 2^960 paths lead to a vertex. If a weight is
+        too small to change a distance, or a distance is infinite. If a sum of integer weights is 2^53 or
+        more.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -121,6 +127,9 @@ def betweenness(
     versions do not count the vertex itself in either number, so the value of a single source is undefined.
 
     Numbers of paths are float64: exact up to 2^53, and with 16 digits beyond.
+
+    With weights, a graph of at most 2^19 stored edges runs on the CPU by default. Each of its threads
+    searches from a source of its own; a GPU searches from one source at a time.
 
     Examples
     --------
@@ -133,17 +142,19 @@ def betweenness(
     run = begin(SPEC, graph, options)
     weights = check_positive_weights(run.graph, weights, "betweenness")
     if weights:
-        require_one_cpu(run, "betweenness with weights")
+        place_by_size(run)
+        run.spec = replace(SPEC, state=WEIGHTED_STATE)
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))
     engine = run.engine(from_both_ends=not pg.graph.directed)
     arguments = {"sources": chosen, "weights": True} if weights else {"sources": chosen}
     with run.checkpoints(engine, arguments) as checkpoints:
         centrality = engine.owned_array("float64", 0)
-        if weights or (len(chosen) > SOURCES_BY_LEVEL and searches_are_faster(engine)):
+        many = len(chosen) > SOURCES_BY_LEVEL
+        if is_one_cpu(engine) if weights else many and searches_are_faster(engine):
             edges = _accumulate_by_source(engine, checkpoints, chosen, centrality, weights=weights)
         else:
-            edges = _accumulate(engine, checkpoints, pg, chosen, centrality)
+            edges = _accumulate(engine, checkpoints, pg, chosen, centrality, weights=weights)
     factor = _factor(pg.graph, len(chosen), normalized=normalized)
     parameters = {
         "sources": None if sources is None and k is None else pg.graph.ids_of(chosen).tolist(),
@@ -189,27 +200,34 @@ def _accumulate(
     pg: PartitionedGraph,
     chosen: NDArray[np.int64],
     centrality: PartitionedArray,
+    *,
+    weights: bool,
 ) -> int:
-    """Add the dependencies on the sources, level by level; return the out-edges of all reached vertices."""
-    done, edges = 0, 0
-    state = BetweennessState(engine, pg.graph.n, NARROW_LEVELS, centrality)
-    pace, on_group = Pace(engine, len(chosen)), None
-    if engine.group is not None:
-        on_group = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST)
+    """Add the dependencies on one source after the other; return the out-edges of all reached vertices."""
+    done, edges, pace = 0, 0, Pace(engine, len(chosen))
+    search: Callable[[int, Pace], int]
+    if weights:
+        search = WeightedSearch(engine, pg.graph, centrality, of_edges=False).run
+    else:
+        state = BetweennessState(engine, pg.graph.n, NARROW_LEVELS, centrality)
+        search = partial(_search, engine, state, pg)
+        if engine.group is not None:
+            search = GroupSearch(engine, engine.group, pg.graph, state, push_cost=PUSH_COST).run
     while done < len(chosen):
         done, edges = checkpoints.step({"centrality": Bounded(centrality, 0, math.inf)}, done, edges)
         if checkpoints.restored:
             checkpoints.require(checkpoints.steps <= done < len(chosen), f"a source below {len(chosen)}")
         pace.source(done, edges)
-        source = int(chosen[done])
+        edges += search(int(chosen[done]), pace)
         done += 1
-        if on_group is not None:
-            edges += on_group.run(source, pace)
-            continue
-        levels = count_paths(engine, state, pg, source, pace)
-        _add_dependencies(engine, state, levels, pace)
-        edges += int(levels[:, 1].sum())
     return edges
+
+
+def _search(engine: Engine, state: BetweennessState, pg: PartitionedGraph, source: int, pace: Pace) -> int:
+    """Add the dependencies on a source, level by level; return the out-edges of all reached vertices."""
+    levels = count_paths(engine, state, pg, source, pace)
+    _add_dependencies(engine, state, levels, pace)
+    return int(levels[:, 1].sum())
 
 
 def count_paths(
@@ -237,7 +255,7 @@ def count_paths(
     level, awake, unexplored, scale = 0, 1, pg.graph.m - in_edges, 1.0
     single = engine.single
     while out_edges and unexplored:
-        bounds = state.bounds_for(engine, level + 1, NARROW_LEVELS)
+        bounds = state.bounds_for(level + 1, NARROW_LEVELS)
         # Vertices cost time too, so both counts must be small.
         if single and max(awake, out_edges) <= NARROW:
             pace.level("paths of narrow levels", out_edges)

@@ -78,7 +78,7 @@ class GroupSearch:
         owner = engine.at_vertex(source)
         level, edges, outcome = 0, 0, _MORE_LEVELS
         while outcome == _MORE_LEVELS:
-            bounds, table = s.bounds_for(engine, level + 1, LEVELS), self._table_for(level + 1)
+            bounds, table = s.bounds_for(level + 1, LEVELS), self._table_for(level + 1)
             # The edges of the previous launch, because the next ones are not known.
             pace.level("paths", edges)
             _, levels, explored, outcome = engine.compute(

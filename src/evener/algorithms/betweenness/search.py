@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from evener.engine.engine import Engine, PartitionedArray
 
-__all__ = ["SOURCES_BY_LEVEL", "BetweennessState", "Pace"]
+__all__ = ["SOURCES_BY_LEVEL", "BetweennessState", "LevelBounds", "Pace"]
 
 # Largest number of sources for which the timeline has a superstep per level, and of supersteps beyond.
 SOURCES_BY_LEVEL = 16
 RUNS_OF_SOURCES = 1000
+
+
+class LevelBounds:
+    """The begin of each level of a search in a list of vertices, as an array that grows.
+
+    Parameters
+    ----------
+    engine : Engine
+    n : int
+        Number of vertices.
+    per_call : int
+        Largest number of levels in one call.
+
+    Attributes
+    ----------
+    array : PartitionedArray
+        uint64.
+    """
+
+    def __init__(self, engine: Engine, n: int, per_call: int) -> None:
+        self._engine = engine
+        # Long enough for most graphs. A bound per vertex would need 8 bytes more for each vertex.
+        self._most = n + 2
+        self._capacity = min(2 * per_call, self._most)
+        self.array = engine.local_array(self._capacity, "uint64")
+
+    def reserve(self, levels: int, more: int) -> PartitionedArray:
+        """Return `array` with room for this many levels and `more` levels of one more call."""
+        needed = levels + more + 1
+        if self._capacity < min(needed, self._most):
+            self._capacity = min(max(2 * self._capacity, needed), self._most)
+            self.array = self._engine.lengthen(self.array, self._capacity, kept=levels + 1)
+        return self.array
 
 
 class BetweennessState:
@@ -34,20 +70,18 @@ class BetweennessState:
         self.arriving = engine.array("float64", 0)
         self.visited, self.frontier, self.arrived = engine.bitmaps(3)
         self.order = engine.owned_array("uint32")
-        # Long enough for most graphs. A bound per vertex would double the memory of `value`.
-        self._max_bounds = n + 2
-        self._capacity = min(2 * narrow_levels, self._max_bounds)
-        self.bounds = engine.local_array(self._capacity, "uint64")
+        self._bounds = LevelBounds(engine, n, narrow_levels)
         # Four numbers per narrow level: see `count_paths` of the driver.
         self.levels = engine.local_array(4 * narrow_levels, "float64")
 
-    def bounds_for(self, engine: Engine, levels: int, more: int) -> PartitionedArray:
+    @property
+    def bounds(self) -> PartitionedArray:
+        """The begin of each level in `order`."""
+        return self._bounds.array
+
+    def bounds_for(self, levels: int, more: int) -> PartitionedArray:
         """Return `bounds` with room for this many levels and `more` levels of one more call."""
-        needed = levels + more + 1
-        if self._capacity < min(needed, self._max_bounds):
-            self._capacity = min(max(2 * self._capacity, needed), self._max_bounds)
-            self.bounds = engine.lengthen(self.bounds, self._capacity, kept=levels + 1)
-        return self.bounds
+        return self._bounds.reserve(levels, more)
 
 
 class Pace:
@@ -68,6 +102,10 @@ class Pace:
             # The edges of the previous run, because the next edges are not known.
             self._engine.superstep("sources", edges=edges - self._edges, fraction=done / self._sources)
             self._edges = edges
+
+    def search(self) -> AbstractContextManager[None]:
+        """Return a context in which the supersteps of another search count, if each level has one."""
+        return nullcontext() if self._by_level else self._engine.recorder.merged_supersteps()
 
     def level(self, phase: str, edges: int = 0) -> None:
         """Begin a superstep for a level, if each level has one."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from evener.algorithms.betweenness import verify_cpu as kernels
 from evener.algorithms.betweenness.betweenness import sources_of
-from evener.primitives.path_verification import path_sums
+from evener.primitives.path_verification import path_sums, paths_in_parts
 from evener.primitives.source_paths import check_positive_weights
 from evener.spec.answer_parts import parts_of
 from evener.spec.verification import fail
@@ -64,12 +64,14 @@ def check(answer: Answer) -> None:
     given, seed = parameters.get("sources"), parameters.get("seed")
     drawn = parameters.get("k") if given is None else None
     chosen = sources_of(graph, given, drawn, 0 if seed is None else seed)
-    if check_positive_weights(graph, parameters.get("weights", False), "betweenness"):
-        expected = path_sums(graph, chosen, weighted=True)[0]
+    weighted = check_positive_weights(graph, parameters.get("weights", False), "betweenness")
+    if not parts.whole:
+        expected = np.zeros(len(stored))
     else:
-        expected = np.zeros(len(stored)) if not parts.whole else _dependencies(graph, chosen)
+        expected = path_sums(graph, chosen, weighted=True)[0] if weighted else _dependencies(graph, chosen)
+    search = paths_in_parts if weighted else levels_in_parts
     for source in [] if parts.whole else chosen.tolist():
-        dependency = levels_in_parts(parts, source).dependency
+        dependency = search(parts, source).dependency
         dependency[np.arange(parts.block.start, parts.block.stop) == source] = 0
         expected += dependency
     normalized = parameters.get("normalized")

@@ -3,7 +3,7 @@
 Idea: forward, the search of `betweenness` counts the shortest paths to each vertex. Backward, from the
 farthest level on, each vertex pulls its dependency from the next level, and its out-edges get their shares.
 On one CPU, with weights, on a small graph or with narrow levels, each thread searches from a source of its
-own: see `evener.primitives.source_paths`.
+own: see `evener.primitives.source_paths`. With weights on other elements, see `betweenness.weighted`.
 
 Encoding: as `betweenness`; `edge_centrality` float64, a value for each stored out-edge of a partition. Both
 stored edges of an undirected edge are added up at the end.
@@ -13,21 +13,23 @@ Brandes: On variants of shortest-path betweenness centrality and their generic c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from evener.algorithms.betweenness.betweenness import NARROW, NARROW_LEVELS, count_paths, sources_of
 from evener.algorithms.betweenness.betweenness import kernels as path_kernels
 from evener.algorithms.betweenness.search import BetweennessState, Pace
+from evener.algorithms.betweenness.weighted import WEIGHTED_STATE, WeightedSearch
 from evener.algorithms.edge_betweenness import SPEC
 from evener.algorithms.edge_betweenness.edge_rows import StoredEdges, edge_rows
-from evener.elements.protocols import is_gpu
 from evener.graph.checks import check_bool
 from evener.kernels.kernel import KernelFile
 from evener.partition.upload import edges_on_host
 from evener.primitives.source_paths import (
     SourcePaths,
     check_positive_weights,
-    require_one_cpu,
+    is_one_cpu,
+    place_by_size,
     searches_are_faster,
 )
 from evener.spec.run import begin
@@ -79,8 +81,7 @@ def edge_betweenness(
         because each pair is counted from both ends.
     weights : bool or None, default False
         Whether the length of an edge is its weight; None: if the graph has weights. Otherwise each edge has
-        the length 1. Lengths of paths are compared as float64, without a tolerance. A run with weights needs
-        one CPU of one process.
+        the length 1. Lengths of paths are compared as float64, without a tolerance.
 
     Returns
     -------
@@ -95,9 +96,9 @@ def edge_betweenness(
         If both `sources` and `k` are given, or if `k` is not between 1 and n. If the numbers of shortest
         paths to the vertices of one level differ by a factor of more than 2^1700.
 
-        With weights: if a weight is not above 0, or the graph is not on one CPU of one process. If more than
-        2^960 paths lead to a vertex. If a weight is too small to change a distance, or a distance is
-        infinite. If a sum of integer weights is 2^53 or more.
+        With weights: if a weight is not above 0. If more than 2^960 paths lead to a vertex. If a weight is
+        too small to change a distance, or a distance is infinite. If a sum of integer weights is 2^53 or
+        more.
     UnknownVertexError
         If a source is not in the graph.
 
@@ -107,7 +108,8 @@ def edge_betweenness(
     n over the number of sources, to estimate the centrality.
 
     The run needs 8 bytes for each stored edge, and as much for each of several searches on a CPU. It writes
-    no checkpoints. Several GPUs run one launch for each step of a level.
+    no checkpoints. Several GPUs run one launch for each step of a level. With weights, a graph of at most
+    2^19 stored edges runs on the CPU by default.
 
     Examples
     --------
@@ -120,7 +122,8 @@ def edge_betweenness(
     run = begin(SPEC, graph, options)
     weights = check_positive_weights(run.graph, weights, "edge_betweenness")
     if weights:
-        require_one_cpu(run, "edge_betweenness with weights")
+        place_by_size(run)
+        run.spec = replace(SPEC, state=WEIGHTED_STATE)
     chosen = sources_of(run.graph, sources, k, seed)
     pg = run.place(passes=len(chosen))
     engine = run.engine(from_both_ends=not pg.graph.directed)
@@ -149,8 +152,14 @@ def _accumulate(
     """Return the sums of the dependencies of stored edges, and the out-edges of all reached vertices."""
     centrality, done, edges = engine.edge_array("float64", 0), 0, 0
     state, pace = None, Pace(engine, len(chosen))
-    by_source = on_threads = engine.single and not is_gpu(engine.elements[0])
-    by_source &= weights or searches_are_faster(engine)
+    on_threads = is_one_cpu(engine)
+    if weights and not on_threads:
+        search = WeightedSearch(engine, pg.graph, centrality, of_edges=True)
+        for done, source in enumerate(chosen.tolist()):
+            pace.source(done, edges)
+            edges += search.run(source, pace)
+        return centrality, edges
+    by_source = weights or searches_are_faster(engine)
     searches = None
     while done < len(chosen):
         if by_source:

@@ -9,7 +9,7 @@ import numpy as np
 from evener.algorithms.betweenness.betweenness import sources_of
 from evener.algorithms.betweenness.verify import OF_LARGEST, RELATIVE, levels_in_parts
 from evener.algorithms.edge_betweenness.edge_rows import StoredEdges, edge_rows
-from evener.primitives.path_verification import path_sums
+from evener.primitives.path_verification import path_sums, paths_in_parts, tight_edges
 from evener.primitives.source_paths import check_positive_weights
 from evener.spec.answer_parts import parts_of
 from evener.spec.verification import column, fail, first_true
@@ -71,12 +71,15 @@ def _sums(parts: AnswerParts, chosen: NDArray[np.int64], *, weighted: bool) -> l
             return [own]
     sums = [np.zeros(len(rows.targets)) for rows in parts.rows("out")]
     for source in chosen.tolist():
-        found = levels_in_parts(parts, source)
-        values = parts.fetch(found.level, found.paths, found.share)
-        for total, rows, (level, paths, share) in zip(sums, parts.rows("out"), values, strict=True):
+        found = paths_in_parts(parts, source) if weighted else levels_in_parts(parts, source)
+        values = parts.fetch(found[0], found.paths, found.share)
+        for total, rows, (distance, paths, share) in zip(sums, parts.rows("out"), values, strict=True):
             lengths = np.diff(rows.offsets).astype(np.int64)
             tails = np.repeat(np.arange(len(lengths)), lengths)
-            used = (level[tails] >= 0) & (level[rows.targets] == level[tails] + 1)
+            if weighted:
+                used = tight_edges(rows, distance)
+            else:
+                used = (distance[tails] >= 0) & (distance[rows.targets] == distance[tails] + 1)
             total[used] += paths[tails[used]] * share[rows.targets[used]]
     return sums
 

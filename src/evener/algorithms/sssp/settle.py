@@ -62,8 +62,10 @@ class SearchState:
 
     Attributes
     ----------
+    far : number
+        The distance of unreached vertices.
     budget : int
-        The largest number of edges that an element relaxes for one bucket.
+        The largest number of edges that an element relaxes for one bucket. `settle_distances` sets it.
     few : bool
         Whether one thread is to relax the waiting vertices. The last four numbers are of a single element.
     explored, taken : int
@@ -73,16 +75,26 @@ class SearchState:
     """
 
     def __init__(
-        self, engine: Engine, checkpoints: Checkpoints, goal: Goal, far: np.uint32 | np.float64, budget: int
+        self, engine: Engine, checkpoints: Checkpoints, goal: Goal, far: np.uint32 | np.float64
     ) -> None:
-        self._engine, self._checkpoints, self._goal, self._far = engine, checkpoints, goal, far
+        self._engine, self._checkpoints, self._goal, self.far = engine, checkpoints, goal, far
         self.distance = engine.array(far.dtype, far)
         self.parent = engine.owned_array("uint32", NO_VERTEX)
         self.pending, self.near = engine.bitmaps(2)
         self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
         self.length, self.next_length, self.scout = engine.counters(3)
-        self.budget = budget
+        self.budget = 0
         self.begin_settling()
+
+    @property
+    def writes_checkpoints(self) -> bool:
+        """Whether the search writes checkpoints, between buckets."""
+        return self._checkpoints.active
+
+    def forget(self) -> None:
+        """Make all vertices unreached, after a search that had no limit."""
+        for element, part in zip(self._engine.elements, self.distance, strict=True):
+            element.run(part.fill, self.far)
 
     def begin_settling(self) -> None:
         """Reset the numbers of a single element."""
@@ -98,12 +110,12 @@ class SearchState:
             return False
         if nearest is None:
             nearest = nearest_distance(self._engine, self.distance, self.pending)
-        return nearest > self._goal.limit(self._engine, self.distance, float(self._far))
+        return nearest > self._goal.limit(self._engine, self.distance, float(self.far))
 
     def end_step(self) -> None:
         """Write a checkpoint if one is due, or continue from one."""
         arrays: dict[str, StateArray] = {
-            distance_name(self.distance.dtype): Bounded(self.distance, 0, float(self._far)),
+            distance_name(self.distance.dtype): Bounded(self.distance, 0, float(self.far)),
             "parent": LocalNumbers(self.parent),
             "pending": self.pending,
         }

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from evener.spec.run import Run
     from evener.spec.run_options import RunOptions
 
-__all__ = ["sssp"]
+__all__ = ["bucket_width", "settle_distances", "sssp"]
 
 kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
@@ -178,8 +178,7 @@ def _search_weights(
 ) -> Result:
     """Return a search over weights. If `integers`, try distances of 32 bits first."""
     engine = run.engine(from_both_ends=not pg.graph.directed)
-    wider = 1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
-    width = parameters["delta"] or _bucket_width(pg.graph) * wider
+    width = parameters["delta"] or bucket_width(engine, pg.graph)
     infinity = np.float64(np.inf)
     with run.checkpoints(engine, parameters) as checkpoints:
         search = partial(_search, engine, checkpoints, goal, pg.graph.m, float(width))
@@ -206,26 +205,38 @@ def _search(
     delta: float,
     far: np.uint32 | np.float64,
 ) -> _Tree:
-    state = SearchState(engine, checkpoints, goal, far, engine.equal_share(m // EDGES_TO_SWEEP))
+    state = SearchState(engine, checkpoints, goal, far)
     sources = goal.sources(engine)
-    engine.superstep("begin")
-    engine.compute(kernels.begin, sources, state.distance, state.pending)
-    settle: Callable[..., bool] = settle_single if engine.single else settle_together
-    again = EDGES_TO_SWEEP_AGAIN
-    if engine.group is not None and not checkpoints.active:
-        settle, again = partial(settle_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
-    while settle(engine, state, delta, far):
-        _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
-        # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
-        state.budget = _NO_LIMIT
-        if settle is settle_together:
-            delta *= WIDER_AFTER_SWEEP
+    settle_distances(engine, state, sources, m, delta)
     limit = goal.limit(engine, state.distance, float(far))
     if limit < far:
         largest = far.dtype.type(limit)  # an integer below the limit, or the limit
         forget_beyond(engine, largest, far, state.distance, state.parent)
     tree = _find_parents(engine, checkpoints, sources, far, state.distance, state.parent, state.queue)
     return tree if limit >= far else tree._replace(beyond=0)
+
+
+def settle_distances(
+    engine: Engine, state: SearchState, sources: PartitionedArray, m: int, delta: float
+) -> None:
+    """Find the distances from `sources`, the local numbers that each partition owns, in a graph of m edges.
+
+    This is a collective operation; all ranks must call it. Mirrors may have larger distances than their
+    owners.
+    """
+    state.budget = engine.equal_share(m // EDGES_TO_SWEEP)
+    engine.superstep("begin")
+    engine.compute(kernels.begin, sources, state.distance, state.pending)
+    settle: Callable[..., bool] = settle_single if engine.single else settle_together
+    again = EDGES_TO_SWEEP_AGAIN
+    if engine.group is not None and not state.writes_checkpoints:
+        settle, again = partial(settle_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
+    while settle(engine, state, delta, state.far):
+        _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
+        # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
+        state.budget = _NO_LIMIT
+        if settle is settle_together:
+            delta *= WIDER_AFTER_SWEEP
 
 
 def _sweep(
@@ -313,6 +324,13 @@ def _find_parents(
         left -= attached
         engine.push(waiting, "or")
     return _Tree(distance, parent, int(edges), int(beyond))
+
+
+def bucket_width(engine: Engine, graph: Graph) -> float:
+    """Return the default width of a bucket."""
+    return _bucket_width(graph) * (
+        1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
+    )
 
 
 def _bucket_width(graph: Graph) -> float:

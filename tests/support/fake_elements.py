@@ -99,6 +99,8 @@ class ApartElement(CpuElement):
         assert not isinstance(array, Held)
         held = self._held(np.array(array))
         held.exchanged = True  # arrays that tests make
+        if isinstance(array, np.ndarray) and not array.flags.writeable:
+            held.flags.writeable = False  # kernels of a CPU have the same types, and are compiled already
         return held
 
     def allocate_edges(self, length, dtype, on_host):

@@ -19,6 +19,7 @@ __all__ = [
     "as_native",
     "check_csr",
     "check_symmetric",
+    "constant",
     "first_nan",
     "graph_arrays",
     "read_only",
@@ -219,6 +220,15 @@ def _check_targets(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view; Numba then compiles each kernel for one array type only."""
     view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def constant(array: Any) -> Any:
+    """Return a read-only view of a host array, as `read_only` does; return an array of a GPU itself."""
+    if not isinstance(array, np.ndarray):
+        return array
+    view = array.view()
     view.flags.writeable = False
     return view
 

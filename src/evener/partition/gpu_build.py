@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evener.graph.arrays import constant
 from evener.kernels.cpu.fill import copy
 from evener.partition.element_numbering import ElementNumbering
 from evener.partition.footprint import bytes_excluding_edges
@@ -276,7 +277,7 @@ class RowsBuild:
             connected = max(connected, up_to_last(element.download(own_degree)))
         out = stored.get("out")
         in_ = stored.get("in") if self.graph.directed else out
-        return Partition(p, vertices, mirror_bounds, own_degree, connected, out, in_)
+        return Partition(p, constant(vertices), mirror_bounds, constant(own_degree), connected, out, in_)
 
     def edges_sorted(self) -> int:
         """Return the number of edges that are sorted at a time, unless a row is longer."""
@@ -296,10 +297,10 @@ class RowsBuild:
             batch = keys[: end - begin]
             self.sort_rows(direction, position, int(blocks[one]), int(blocks[other]), begin, batch)
         return Edges(
-            offsets=bounds,
-            targets=targets,
-            weights=weights,
-            blocks=element.upload(blocks),
+            offsets=constant(bounds),
+            targets=constant(targets),
+            weights=constant(weights),
+            blocks=constant(element.upload(blocks)),
             rows=rows,
             boundary=self.boundary[direction],
         )

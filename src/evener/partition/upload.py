@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.graph.arrays import read_only
+from evener.graph.arrays import constant, read_only
 from evener.kernels.cpu import partition as kernels
 from evener.partition.footprint import IN_ONE_MEMORY, PREFIX_EDGES, Tiers, whole_rows
 from evener.partition.partition import EDGES_PER_BLOCK, PendingEdges
@@ -48,10 +48,10 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
         targets, weights = _write_edges(edges.targets, element, on_host)
         uploaded = replace(
             edges,
-            offsets=_constant(element.upload(edges.offsets)),
-            targets=_constant(targets),
-            weights=_constant(weights),
-            blocks=_constant(element.upload(edges.blocks)),
+            offsets=constant(element.upload(edges.offsets)),
+            targets=constant(targets),
+            weights=constant(weights),
+            blocks=constant(element.upload(edges.blocks)),
             derived={},
         )
         if prefixes := min(max_prefixes, whole_rows(edges.offsets, uploaded.host_edges)):
@@ -65,8 +65,8 @@ def upload_partition(partition: Partition, element: Element, tiers: Tiers = IN_O
     element.prepare_workspace(max(edges.count for edges in partition.directions))
     return replace(
         partition,
-        vertices=_constant(element.upload(partition.vertices)),
-        out_degree=_constant(element.upload(partition.out_degree)),
+        vertices=constant(element.upload(partition.vertices)),
+        out_degree=constant(element.upload(partition.out_degree)),
         out=out,
         in_=in_,
     )
@@ -78,15 +78,6 @@ def edges_on_host(array: Any, element: Element) -> NDArray[Any]:
         return element.download(array)
     on_device = element.download(array.device_part)
     return np.concatenate([array.host_part, on_device]) if len(array.host_part) else on_device
-
-
-def _constant(array: Any) -> Any:
-    """Return a read-only view of a host array, as mapped arrays are: Numba compiles each kernel once."""
-    if not isinstance(array, np.ndarray):
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.elements.cuda.memory import TieredArray
+from evener.graph.arrays import constant
 from evener.partition.partitioned import PartitionedGraph
 
 if TYPE_CHECKING:
@@ -73,16 +74,9 @@ def _with_weights(element: Element, partition: Partition, unit: float) -> Partit
     found: dict[int, Edges] = {}
     for own in partition.directions:
         parts = _rounded(element, own, unit)
-        weights: Any = _constant(parts[0]) if len(parts) == 1 else TieredArray(*parts)
+        weights: Any = constant(parts[0]) if len(parts) == 1 else TieredArray(*parts)
         found[id(own)] = replace(own, weights=weights, derived={})
     return replace(partition, out=found.get(id(partition.out)), in_=found.get(id(partition.in_)))
-
-
-def _constant(array: Any) -> Any:
-    """Make a host array read-only, as placed weights are: Numba compiles each kernel once."""
-    if isinstance(array, np.ndarray):
-        array.flags.writeable = False
-    return array
 
 
 def _rounded(element: Element, edges: Edges, unit: float) -> list[Any]:

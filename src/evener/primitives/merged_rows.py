@@ -10,6 +10,7 @@ import numpy as np
 
 from evener.elements.cuda.memory import TieredArray
 from evener.elements.protocols import is_gpu
+from evener.graph.arrays import constant
 from evener.graph.csr import CSR
 from evener.kernels.kernel import KernelFile
 from evener.partition.degrees import by_descending_degree, places_in
@@ -129,7 +130,7 @@ def graph_on_element(
     out = stored.get("out")
     in_ = stored.get("in") if old.graph.directed else out
     bounds = np.full(2, size, np.int64)
-    partition = Partition(0, _constant(order), bounds, _constant(out_degree), connected, out, in_)
+    partition = Partition(0, constant(order), bounds, constant(out_degree), connected, out, in_)
     element.prepare_workspace(max(own.count for own in stored.values()))
     new = PartitionedGraph(
         _graph_in_element(old, partition, size), [element], [partition], [],
@@ -156,7 +157,7 @@ def _edges(element: Element, own: MergedRows, order: Any, local: Any) -> Edges:
     """Return merged rows as the edges of a partition in one direction."""
     offsets, targets, weights = own.in_order(element, order, local)
     blocks, rows = _blocks(element, offsets, len(targets))
-    return Edges(_constant(offsets), _as_edges(targets), _as_edges(weights), _constant(blocks), rows, 0)
+    return Edges(constant(offsets), _as_edges(targets), _as_edges(weights), constant(blocks), rows, 0)
 
 
 def _blocks(element: Element, offsets: Any, edges: int) -> tuple[Any, int]:
@@ -171,17 +172,9 @@ def _blocks(element: Element, offsets: Any, edges: int) -> tuple[Any, int]:
     return element.upload(found), int(element.result(rows))
 
 
-def _constant(array: Any) -> Any:
-    """Return a read-only view of a host array, as placed graphs have."""
-    if isinstance(array, np.ndarray):
-        array = array.view()
-        array.flags.writeable = False
-    return array
-
-
 def _as_edges(array: Any) -> Any:
     """Return values of edges in the form that kernels of the element read."""
-    return _constant(array) if isinstance(array, np.ndarray) else TieredArray(np.empty(0, array.dtype), array)
+    return constant(array) if isinstance(array, np.ndarray) else TieredArray(np.empty(0, array.dtype), array)
 
 
 def _graph_in_element(old: PartitionedGraph, partition: Partition, size: int) -> DistributedGraph:

@@ -21,17 +21,25 @@ import cupy
 
 import evener as ev
 import harness
+from evener.partition import gpu_numbers
 from evener.partition.gpu_build import RowsBuild
+from evener.partition.gpu_parts import PartBuild
 
-PHASES = {
-    "upload_offsets": "copy offsets",
-    "degrees": "count degrees",
-    "number": "number vertices",
-    "find_rows": "find rows",
-    "copy_rows": "copy rows",
-    "mark_targets": "mark mirrors",
-    "finish": "map and sort",
-}
+# Functions by the class or module that has them, with the names of their phases.
+PHASES = [
+    (RowsBuild, "upload_offsets", "copy offsets"),
+    (RowsBuild, "degrees", "count degrees"),
+    (RowsBuild, "number", "order vertices"),
+    (gpu_numbers, "_cut_order", "find owners"),
+    (gpu_numbers, "_number", "number vertices"),
+    (gpu_numbers.VertexArrays, "copy_to", "copy to other GPUs"),
+    (RowsBuild, "find_rows", "find rows"),
+    (RowsBuild, "allocate_rows", "allocate rows"),
+    (RowsBuild, "send_rows", "copy rows"),
+    (PartBuild, "_number_mirrors", "number mirrors"),
+    (RowsBuild, "finish", "map and sort"),
+    (PartBuild, "routes_of", "routes"),
+]
 # Seconds of cuGraph on one H100, from arrays in host memory.
 CUGRAPH = {"rmat:24": 2.95}
 
@@ -114,27 +122,29 @@ def _by_host():
 
 @contextmanager
 def _phases():
-    """Count the seconds of each phase, and wait for the GPU after each."""
+    """Count the seconds of each phase, and wait for all GPUs after each."""
     seconds = {}
-    before = {name: getattr(RowsBuild, name) for name in PHASES}
+    before = {(home, name): getattr(home, name) for home, name, _ in PHASES}
 
-    def clocked(name, method):
-        def run(self, *args):
+    def clocked(phase, function):
+        def run(*args):
             start = time.perf_counter()
-            answer = method(self, *args)
-            self.element.wait()
-            seconds[PHASES[name]] = seconds.get(PHASES[name], 0.0) + time.perf_counter() - start
+            answer = function(*args)
+            for gpu in range(cupy.cuda.runtime.getDeviceCount()):
+                with cupy.cuda.Device(gpu):
+                    cupy.cuda.get_current_stream().synchronize()
+            seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - start
             return answer
 
         return run
 
-    for name, method in before.items():
-        setattr(RowsBuild, name, clocked(name, method))
+    for home, name, phase in PHASES:
+        setattr(home, name, clocked(phase, before[home, name]))
     try:
         yield seconds
     finally:
-        for name, method in before.items():
-            setattr(RowsBuild, name, method)
+        for (home, name), function in before.items():
+            setattr(home, name, function)
 
 
 def _check_same(one, other):

@@ -148,7 +148,12 @@ def test_every_kernel_and_parameter_is_read(file):
 # ---- compilation -------------------------------------------------------------------------------------
 
 INTEGERS = ["u8", "u16", "u32", "u64"]
-TYPES = {"Rank": ["float", "double"], "Value": ["u32", "float", "double"], "Word": INTEGERS}
+TYPES = {
+    "Owner": ["u8", "u16"],
+    "Rank": ["float", "double"],
+    "Value": ["u32", "float", "double"],
+    "Word": INTEGERS,
+}
 # Weights of 16 and 32 bits compile as those of 8 and 64 bits.
 WEIGHTS = ["u8", "u64", "float", "double"]
 # Pairs of distances and weights: 64-bit integer weights give floating-point distances.

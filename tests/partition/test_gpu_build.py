@@ -35,6 +35,21 @@ class Sorting(FakeGpu):
         return self._held(np.argsort(self._seen(keys), kind="stable").view(np.uint64))
 
 
+class Reading(Sorting):
+    """A fake GPU whose kernels read and write the memories of the other GPUs, as GPUs with NVLink do."""
+
+    def reads(self, _):
+        return True
+
+    def copy_from(self, source, target, memory, after):
+        assert (source.memory, target.memory) == (memory, self.memory)
+        return self._copy(source, target, after)
+
+    def _seen(self, array):
+        self._catch_up()
+        return array.view(np.ndarray)
+
+
 class Ascending(ApartElement):
     """An element that stores ascending rows, with partitions built by the host."""
 
@@ -56,13 +71,21 @@ def twins(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "directed", "directions", "policy", "weights"),
-    pairwise_cover(list(EDGES), [1, 2, 3], [True, False], ["both", "out", "in"], POLICIES, [None, *WEIGHTS]),
+    ("name", "count", "kind", "directed", "directions", "policy", "weights"),
+    pairwise_cover(
+        list(EDGES),
+        [1, 2, 3],
+        [Sorting, Reading],
+        [True, False],
+        ["both", "out", "in"],
+        [*POLICIES, "C-PG"],
+        [None, *WEIGHTS],
+    ),
 )
-def test_a_gpu_builds_the_partitions_of_the_host(name, count, directed, directions, policy, weights):
+def test_a_gpu_builds_the_partitions_of_the_host(name, count, kind, directed, directions, policy, weights):
     graph = graph_of(name, directed=directed, weights=weights)
     how = {"policy": policy, "directions": directions}
-    gpus = [Sorting(f"cuda:{p}", p) for p in range(count)]
+    gpus = [kind(f"cuda:{p}", p) for p in range(count)]
     placed = ev.partition(graph, gpus, **how)
     assert any(gpu.sorts for gpu in gpus)
     check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)], **how))
@@ -79,11 +102,28 @@ def test_a_graph_may_store_only_its_in_edges(directions):
     check_same(placed, ev.partition(graph(), [Ascending("apart:0", 0)], directions=directions))
 
 
+def test_a_nearly_full_run_of_vertices_gets_mirrors_for_all(monkeypatch):
+    for module in (HOME, import_module("evener.partition.gpu_parts")):
+        monkeypatch.setattr(module, "LONG_RUN", 64)
+    graph = graph_of("rmat", directed=False)
+    placed = ev.partition(graph, [Reading(f"cuda:{p}", p) for p in range(2)])
+    check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(2)]))
+
+
+def test_a_gpu_next_to_a_cpu(monkeypatch):
+    graph = graph_of("rmat", directed=False)
+    on = [Ascending("apart:0", 0), Sorting("cuda:1", 1)]
+    placed = ev.partition(graph, on, alpha=0.4)
+    assert on[1].sorts
+    monkeypatch.setattr(gpu_build.RowsBuild, "numbers_fit", lambda *_: False)
+    check_same(placed, ev.partition(graph, on, alpha=0.4))
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_gpu_without_room_to_build_gets_its_partition_from_the_host(monkeypatch, count):
     monkeypatch.setattr(gpu_build, "_PIECE_BYTES", PLENTY)
     graph = graph_of("rmat", directed=False)
     gpus = [Sorting(f"cuda:{p}", p) for p in range(count)]
     placed = ev.partition(graph, gpus)
-    assert not any(gpu.sorts > 1 for gpu in gpus)  # the first sort orders the vertices
+    assert max(gpu.sorts for gpu in gpus) == count  # the first sorts number the vertices
     check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)]))

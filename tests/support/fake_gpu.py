@@ -43,6 +43,9 @@ class FakeGpu(ApartElement):
     def running_sum(self, values):
         return self._held(np.cumsum(self._seen(values), dtype=values.dtype))
 
+    def fill(self, array, value):
+        self._seen(array).fill(value)
+
     def sort(self, keys):
         self.run(np.ndarray.sort, keys)
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
-from support.twins import bfs_levels, column_blocks, edge_list, pagerank, partition, pull
+from support.twins import bfs_levels, column_blocks, edge_list, numbering, pagerank, partition, pull
 
 SHARED = ["bits", "exchange", "frontier", "message", "scan"]
 OF_ALGORITHMS = [
@@ -62,6 +62,7 @@ TWINS = {
     "edge_list": edge_list,
     "evener.algorithms.bfs:levels": bfs_levels,
     "evener.algorithms.pagerank:kernels": pagerank,
+    "numbering": numbering,
     "partition": partition,
     "pull": pull,
 }
@@ -92,6 +93,7 @@ OF_CPUS = {
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",
     *(f"edge_list.{name}" for name in edge_list.__all__),
+    *(f"numbering.{name}" for name in numbering.__all__),
     *(f"partition.{name}" for name in partition.__all__),
 }
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, graph_remedy, type_name
@@ -17,8 +20,10 @@ from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import send_rows
 from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
-from evener.partition.gpu_build import build_parts, build_whole, descending_degree
+from evener.partition.gpu_build import build_whole
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
+from evener.partition.gpu_numbers import number_on_gpu, upload_numbering
+from evener.partition.gpu_parts import build_parts
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
@@ -36,15 +41,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.mirrors import DistributedNumbering
     from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.element_numbering import ElementNumbering
+    from evener.partition.element_numbering import AnyNumbering
     from evener.partition.gpu_build import Whole
+    from evener.partition.gpu_numbers import VertexArrays
     from evener.partition.policy import Vertices
     from evener.partition.route import Route
     from evener.system.world import World
@@ -52,7 +57,7 @@ if TYPE_CHECKING:
     _Placed = tuple[
         list[Partition],
         list[Route],
-        Numbering | ElementNumbering | DistributedNumbering,
+        AnyNumbering | DistributedNumbering,
         list[NDArray[np.float64]] | None,
     ]
 
@@ -197,7 +202,9 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
             )
             placed = _build_own(graph, directions, elements, numbers, ranks)
         else:
-            placed = _build(graph, directions, elements, owners_of, world, ranks)
+            placed = _build(
+                graph, directions, elements, owners_of, world, ranks, policy=policy, shares=shares, seed=seed
+            )
         partitions, routes, numbering, strength = placed
     return PartitionedGraph(
         graph,
@@ -250,35 +257,64 @@ def _build(
     owners_of: Callable[[Vertices], NDArray[Any]],
     world: World,
     ranks: Sequence[int],
+    *,
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int,
 ) -> _Placed:
     """Return the partitions and routes of this rank, and the numbering, of a graph that each rank has."""
-    order = None
-    if world.size == 1 and all(element.kind == "cuda" for element in elements):
-        gpu = cast("CudaElement", elements[0])
-        if len(elements) > 1:
-            order = descending_degree(graph, gpu, gpu.room())
-        elif whole := _build_whole(graph, directions, gpu):
-            check_row_lengths(whole.longest, gpu)
+    gpus = {p: cast("CudaElement", element) for p, element in enumerate(elements) if element.kind == "cuda"}
+    if world.size > 1:
+        gpus = {}  # GPUs build partitions numbered from 0, so on several ranks the host builds all of them
+    numbers = None
+    if len(gpus) == len(elements) == 1:
+        if whole := _build_whole(graph, directions, gpus.pop(0)):
+            check_row_lengths(whole.longest, elements[0])
             return [whole.partition], [], whole.numbering, None
-    by_degree, degree, out_degree = order or descending_degree_on_host(graph)
-    stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
-    owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
-    del degree
-    numbering = number_vertices(by_degree, owner, len(ranks))
-    del by_degree
+    elif len(gpus) == len(elements):
+        numbers = number_on_gpu(
+            graph, gpus[0], owners_of, directions=directions, policy=policy, shares=shares, seed=seed
+        )
+    numbering, arrays = numbers or _number_on_host(
+        graph, directions if len(ranks) > 1 else "both", owners_of, len(ranks), list(gpus.values())
+    )
+
+    out_degree = cache(lambda: graph.out_degree().astype(np.uint32))
 
     def build(p: int) -> Partition:
+        on_host = numbering if isinstance(numbering, Numbering) else numbering.on_host
         return build_partition(
-            p, numbering, graph, out_degree, out=directions != "in", in_=directions != "out"
+            p, on_host, graph, out_degree(), out=directions != "in", in_=directions != "out"
         )
 
-    # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
-    on_gpus = build_parts(numbering, graph, out_degree, directions, elements) if world.size == 1 else {}
+    on_gpus = {}
+    if arrays is not None:
+        first = next(iter(gpus.values()))
+        of_gpus = {p: arrays.copy_to(gpu, first) for p, gpu in gpus.items()}
+        on_gpus = build_parts(graph, numbering.bounds, of_gpus, directions, elements)
     prefixes = directions == "both"
     transferred = transfer_partitions(
         elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks
     )
     return *transferred, numbering, None
+
+
+def _number_on_host(
+    graph: Graph,
+    stored: str,
+    owners_of: Callable[[Vertices], NDArray[Any]],
+    partitions: int,
+    gpus: Sequence[CudaElement],
+) -> tuple[AnyNumbering, VertexArrays | None]:
+    """Return the numbers of the vertices, and the arrays of all vertices on the first GPU.
+
+    Policies order by the edges that are `stored`. The arrays are None without a GPU, or without room on it.
+    """
+    by_degree, degree, out_degree = descending_degree_on_host(graph)
+    owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
+    del degree
+    numbering = number_vertices(by_degree, owner, partitions)
+    return numbering, upload_numbering(numbering, graph, gpus[0], out_degree, stored) if gpus else None
 
 
 def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> Whole | None:

@@ -1,4 +1,4 @@
-"""The numbering of an only partition in the memory of its element."""
+"""The numbering of all vertices in the memory of one element."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
+from evener.partition.partition import Numbering
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Partition
 
-__all__ = ["ElementNumbering"]
+__all__ = ["AnyNumbering", "ElementNumbering"]
 
 
 class ElementNumbering:
-    """The numbering of an only partition; see `evener.partition.partition.Numbering`.
+    """A numbering whose arrays are in the memory of an element; see `evener.partition.partition.Numbering`.
 
     The host copies an array at its first use.
 
@@ -28,21 +29,35 @@ class ElementNumbering:
     ----------
     element : Element
     vertices, local : ndarray of uint32, shape (n,)
-        The vertices by local number, and the local number of each vertex, in the memory of the element.
+        The vertices by partition and local number, and the local number of each vertex, in the memory of the
+        element.
+    owner : ndarray of uint8 or uint16, shape (n,), optional
+        The partition of each vertex, in the memory of the element. Default: there is one partition.
+    bounds : ndarray of uint64, shape (P + 1,), optional
+        The first position of each partition in `vertices`, in host memory.
     """
 
-    def __init__(self, element: Element, vertices: Any, local: Any) -> None:
-        self._element, self._vertices, self._local = element, vertices, local
-        self.bounds = np.array([0, len(vertices)], np.uint64)
+    def __init__(
+        self,
+        element: Element,
+        vertices: Any,
+        local: Any,
+        owner: Any = None,
+        bounds: NDArray[np.uint64] | None = None,
+    ) -> None:
+        self._element, self._vertices, self._local, self._owner = element, vertices, local, owner
+        self.bounds = np.array([0, len(vertices)], np.uint64) if bounds is None else bounds
 
     @cached_property
-    def owner(self) -> NDArray[np.uint8]:
-        """The only partition, for each vertex."""
-        return np.zeros(len(self._vertices), np.uint8)
+    def owner(self) -> NDArray[Any]:
+        """The partition of each vertex, in host memory."""
+        if self._owner is None:
+            return np.zeros(len(self._vertices), np.uint8)
+        return self._element.download(self._owner)
 
     @cached_property
     def vertices(self) -> NDArray[np.uint32]:
-        """The vertices by local number, in host memory."""
+        """The vertices by partition and local number, in host memory."""
         return self._element.download(self._vertices)
 
     @cached_property
@@ -50,21 +65,33 @@ class ElementNumbering:
         """The local number of each vertex, in host memory."""
         return self._element.download(self._local)
 
-    def owned_by(self, p: int) -> NDArray[np.uint32]:  # noqa: ARG002 - the only partition
-        """Return the vertices by local number."""
-        return self.vertices
+    @property
+    def on_host(self) -> Numbering:
+        """The same numbering in host memory."""
+        return Numbering(self.owner, self.local, self.vertices, self.bounds)
 
-    def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:  # noqa: ARG002 - as above
-        """Return no numbers, because there are no mirrors."""
-        return np.empty(0, np.uint32)
+    def owned_by(self, p: int) -> NDArray[np.uint32]:
+        """Return the vertices of partition `p` by local number."""
+        return self.vertices[int(self.bounds[p]) : int(self.bounds[p + 1])]
+
+    def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:
+        """Return the local number, on its owner, of each mirror of a partition in host memory."""
+        return self.places_of(partition.vertices[partition.owned :])[1]
 
     def place_of(self, vertex: int) -> tuple[int, int]:
-        """Return the only partition and the local number of a vertex."""
-        return 0, int(self._element.download(self._local[vertex : vertex + 1])[0])
+        """Return the owner and the local number of a vertex."""
+        owner = 0 if self._owner is None else self._value(self._owner, vertex)
+        return owner, self._value(self._local, vertex)
 
     def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-        """Return the only partition and the local numbers of vertices."""
+        """Return the owners and the local numbers of vertices."""
         given = vertices.astype(np.uint32, copy=False)
         local = np.empty(len(given), np.uint32)
         kernels.gather_values(read_only(self.local), read_only(given), local)
-        return np.zeros(len(given), np.uint8), local
+        return np.zeros(len(given), np.uint8) if self._owner is None else self.owner[given], local
+
+    def _value(self, array: Any, vertex: int) -> int:
+        return int(self._element.download(array[vertex : vertex + 1])[0])
+
+
+AnyNumbering = Numbering | ElementNumbering

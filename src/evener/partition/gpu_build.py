@@ -1,72 +1,54 @@
 """Build a partition in the memory of a GPU, from the rows of the graph as the host stores them.
 
-The host copies the rows in pieces. The GPU moves each row to its place, marks the targets that need mirrors,
-translates targets to local numbers, and sorts the rows. The arrays equal those that
-`evener.partition.partition` and `evener.partition.upload` build on the host.
+The host copies the rows in pieces. The GPU moves each row to its place, translates targets to local numbers,
+and sorts the rows. The arrays equal those that `evener.partition.partition` and `evener.partition.upload`
+build on the host.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
 from evener.graph.arrays import constant
 from evener.kernels.cpu.fill import copy
 from evener.partition.element_numbering import ElementNumbering
-from evener.partition.footprint import bytes_excluding_edges, run_bytes
-from evener.partition.partition import (
-    EDGES_PER_BLOCK,
-    Edges,
-    Partition,
-    number_mirrors,
-    up_to_last,
-)
+from evener.partition.footprint import bytes_excluding_edges
+from evener.partition.partition import EDGES_PER_BLOCK, Edges, Partition, up_to_last
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
-    from evener.partition.partition import Numbering
 
-__all__ = ["Built", "RowsBuild", "Whole", "build_parts", "build_whole", "descending_degree", "on_gpu"]
+__all__ = ["RowsBuild", "Whole", "build_whole", "on_gpu"]
 
-# Degrees are uint32 on the GPU.
-_MAX_EDGES = (1 << 32) - 1
+# Highest degree on the GPU.
+_MAX_DEGREE = (1 << 32) - 1
 # Bytes of a piece of rows that the host copies.
 _PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
-# Bytes per vertex of the graph: offsets of a direction, and local number, position and state for mirrors.
-_OFFSET_BYTES, _NUMBER_BYTES, _PLACED_BYTES = 8, 4, 4 + 4 + 1
+# Bytes per vertex of the graph: the local number.
+_NUMBER_BYTES = 4
+# Pieces that the host writes, and pieces on the GPU, before the first one is reused.
+_PAGES, _LANDINGS = 3, 2
 # Bytes per vertex that is numbered: two degrees, a key and its copy.
 _NUMBERED_BYTES = 4 + 4 + 8 + 8
 # Bytes per edge that is sorted: a key and its copy; with weights, another key and two copies of its place.
 _SORTED_BYTES, _ORDERED_BYTES = 16, 40
 
 
-class Built(NamedTuple):
-    """A partition in the memory of a GPU.
-
-    `vertices` is the array of the partition in host memory. `longest` is the number of in-edges of the owned
-    vertex with the most; 0 without in-edges.
-    """
-
-    partition: Partition
-    vertices: NDArray[np.uint32]
-    longest: int
-
-
 class Whole(NamedTuple):
-    """The only partition of a graph in the memory of a GPU; `longest` is as in `Built`."""
+    """The only partition of a graph in the memory of a GPU.
+
+    `longest` is the number of in-edges of the vertex with the most; 0 without in-edges.
+    """
 
     partition: Partition
     numbering: ElementNumbering
@@ -82,16 +64,19 @@ def build_whole(
 ) -> Whole | None:
     """Return the only partition of a graph, and its numbering.
 
-    Returns None if `room` bytes of the GPU's memory are too few, or the kernels cannot count the edges.
+    Returns None if `room` bytes of the GPU's memory are too few, or a degree is too high for the kernels.
     """
     # The local numbers stay on the GPU.
     build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
     if not build.numbers_fit(graph.n):
         return None
     build.upload_offsets()
-    out_degree, degree = build.degrees()
+    degrees = build.degrees()
+    if degrees is None:
+        return None
+    out_degree, degree = degrees
     vertices, local = build.number(degree)
-    del degree
+    del degree, degrees
     build.find_rows(vertices, local)
     if not build.edges_fit(0, 0):
         return None
@@ -100,95 +85,14 @@ def build_whole(
     return Whole(partition, ElementNumbering(element, vertices, local), build.longest_in)
 
 
-def descending_degree(
-    graph: Graph, element: CudaElement, room: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]] | None:
-    """Return the vertices in descending degree, their degrees, and their out-degrees, in host memory.
-
-    Returns None in the same cases as `build_whole`.
-    """
-    build = RowsBuild(graph, "both", element, room)
-    if not build.numbers_fit(graph.n):
-        return None
-    out_degree, degree = build.degrees()
-    vertices, _ = build.number(degree)
-    degrees = element.download(out_degree)
-    return element.download(vertices), element.download(degree) if graph.directed else degrees, degrees
-
-
-def build_parts(
-    numbering: Numbering,
-    graph: Graph,
-    out_degree: NDArray[np.uint32],
-    directions: str,
-    elements: Sequence[Element],
-) -> dict[int, Built]:
-    """Return the partitions of several that GPUs build, by number, each GPU on its own thread.
-
-    The result lacks partitions of CPUs, and partitions that `build_whole` would not build.
-    """
-    groups: dict[object, list[int]] = defaultdict(list)
-    for p, element in enumerate(elements):
-        if element.kind == "cuda":
-            groups[element.memory].append(p)
-    if not groups:
-        return {}
-    threads = max(1, numba.get_num_threads() // len(groups))
-
-    def build(group: list[int]) -> dict[int, Built]:
-        numba.set_num_threads(threads)
-        found: dict[int, Built] = {}
-        taken = promised = 0
-        for p in group:
-            element = cast("CudaElement", elements[p])
-            elsewhere = len(numbering.owned_by(p)) * (len(elements) - 1)
-            room = element.room_after(taken) - promised
-            part = _build_part(p, numbering, graph, out_degree, directions, element, elsewhere, room)
-            if part is None:
-                break  # the host counts the memory of earlier partitions
-            found[p] = part
-            taken += part.partition.nbytes
-            promised += run_bytes(part.partition, elsewhere)
-        return found
-
-    with ThreadPoolExecutor(len(groups)) as pool:
-        return {p: part for parts in pool.map(build, groups.values()) for p, part in parts.items()}
-
-
-def _build_part(
-    p: int,
-    numbering: Numbering,
-    graph: Graph,
-    out_degree: NDArray[np.uint32],
-    directions: str,
-    element: CudaElement,
-    elsewhere: int,
-    room: int,
-) -> Built | None:
-    """Return partition `p` of several; None in the same cases as `build_whole`.
-
-    `elsewhere` is the largest number of mirrors of the owned vertices on other elements.
-    """
-    build = RowsBuild(graph, directions, element, room)
-    owned = numbering.owned_by(p)
-    if not len(owned) or not build.numbers_fit(len(owned)):
-        return None
-    build.upload_offsets()
-    build.find_rows(element.upload(owned), element.upload(numbering.local))
-    if not build.edges_fit(graph.n - len(owned), elsewhere):
-        return None
-    build.copy_rows()
-    vertices, mirror_bounds, position = number_mirrors(p, numbering, build.mark_targets())
-    arrays = (element.upload(array) for array in (position, out_degree))
-    partition = build.finish(p, element.upload(vertices), mirror_bounds, *arrays)
-    return Built(partition, vertices, build.longest_in)
-
-
 class RowsBuild:
     """The rows of one partition while a GPU builds them; `room` bytes of its memory may be used.
 
     The host has the rows of the graph.
     """
+
+    # Bytes per vertex of the graph while rows are sorted: offsets of a direction, and the other arrays.
+    offset_bytes, placed_bytes = 8, 4 + 4 + 1
 
     def __init__(self, graph: Graph, directions: str, element: CudaElement, room: int) -> None:
         self.graph, self.element, self.room = graph, element, room
@@ -196,6 +100,11 @@ class RowsBuild:
         self.directions = (directions,) if directions != "both" else ("out", "in")
         if not graph.directed:
             self.directions = ("out",)
+
+    @property
+    def rows(self) -> dict[str, Graph]:
+        """The rows of the graph by direction; a direction that the graph does not store is built first."""
+        return {d: self.graph if d == "out" else self.graph.reverse for d in self.directions}
 
     def run(self, name: str, *args: Any) -> Any:
         """Launch a kernel, and return its pending result."""
@@ -213,7 +122,7 @@ class RowsBuild:
         The rows must be ascending, as on a GPU with column blocks.
         """
         graph, directions = self.graph, len(self.directions)
-        supported = self.element.table_columns and 0 < graph.m <= _MAX_EDGES
+        supported = self.element.table_columns and graph.m > 0
         kept = bytes_excluding_edges(owned, 0, 0, 0, directions=directions)
         return bool(supported) and kept + self._vertex_bytes() + _NUMBERED_BYTES * graph.n <= self.room
 
@@ -232,19 +141,19 @@ class RowsBuild:
 
     def _vertex_bytes(self) -> int:
         """Return the bytes of the temporary arrays with a value for each vertex of the graph."""
-        return self.graph.n * (_OFFSET_BYTES * len(self.directions) + _PLACED_BYTES)
+        return self.graph.n * (self.offset_bytes * len(self.directions) + self.placed_bytes)
 
     # ---- vertices -------------------------------------------------------------------------------
 
     def upload_offsets(self) -> None:
-        """Copy the offsets of the graph; a direction that the graph does not store is built first."""
-        self.rows = {d: self.graph if d == "out" else self.graph.reverse for d in self.directions}
+        """Copy the offsets of the graph."""
         self.offsets = {d: self.element.upload(rows.offsets) for d, rows in self.rows.items()}
 
-    def degrees(self) -> tuple[Any, Any]:
-        """Return the out-degrees and the degrees of all vertices."""
-        out_degree = self._degrees("out")
-        return out_degree, self._degrees("out", "in") if self.graph.directed else out_degree
+    def degrees(self) -> tuple[Any, Any] | None:
+        """Return the out-degrees and the degrees of all vertices; None if a degree is too high."""
+        out_degree = self.degrees_in("out")
+        degree = self.degrees_in("out", "in") if self.graph.directed else out_degree
+        return None if out_degree is None or degree is None else (out_degree, degree)
 
     def number(self, degree: Any) -> tuple[Any, Any]:
         """Return the vertices in descending degree, and the place of each vertex."""
@@ -256,25 +165,29 @@ class RowsBuild:
         self.run("number_by_keys", keys, vertices, local)
         return vertices, local
 
-    def _degrees(self, *directions: str) -> Any:
-        """Return the number of edges of each vertex of the graph in some directions."""
+    def degrees_in(self, *directions: str) -> Any:
+        """Return the edges of each vertex of the graph in some directions; None if they are too many."""
         element, graph = self.element, self.graph
         stored = [d for d in directions if d in graph.stored_directions]
         if len(stored) == len(directions):
             degree = element.allocate(graph.n, np.uint32, 0)
         else:
             counted = graph.in_degree() if "out" in stored else graph.out_degree()
+            if counted.max(initial=0) > _MAX_DEGREE:
+                return None
             degree = element.upload(counted.astype(np.uint32))
         for d in stored:
             offsets = self.offsets.get(d)
             if offsets is None:
                 offsets = element.upload((graph if d == "out" else graph.reverse).offsets)
-            self.run("add_degrees", offsets, degree)
+            # The kernel returns the complement of the highest degree.
+            if (1 << 64) - 1 - self.result("add_degrees", offsets, degree) > _MAX_DEGREE:
+                return None
         return degree
 
-    def find_rows(self, owned: Any, local: Any) -> None:
-        """Find the bounds of the rows of the owned vertices, given their local numbers."""
-        self.owned, self.local = owned, local
+    def find_rows(self, owned: Any, numbers: Any, first: int = 0) -> None:
+        """Find the bounds of the rows of the owned vertices, whose numbers begin at `first`."""
+        self.owned, self.numbers, self.first = owned, numbers, first
         self.bounds, longest, self.counts = {}, {}, []
         for d, offsets in self.offsets.items():
             bounds = self.element.allocate(len(owned) + 1, np.uint64)
@@ -285,43 +198,72 @@ class RowsBuild:
         self.longest = max(longest.values())
         self.longest_in = longest.get("in", 0) if self.graph.directed else self.longest
 
-    def mark_targets(self) -> NDArray[np.uint8]:
-        """Return the state of each vertex of the graph for this partition, and count boundary edges."""
-        for d, (targets, _) in self.edges.items():
-            self.boundary[d] = self.result("mark_targets", on_gpu(targets), self.needed)
-        return self.element.download(self.needed)
-
     # ---- edges ----------------------------------------------------------------------------------
 
     def copy_rows(self) -> None:
-        """Copy the rows of the owned vertices to their places, with the vertex numbers of the graph."""
-        element = self.element
-        self.needed = element.allocate(self.graph.n, np.uint8, 0)
-        self.run("mark_owned", self.owned, self.needed)
-        self.boundary = dict.fromkeys(self.directions, 0)
-        self.edges: dict[str, tuple[Any, Any]] = {}
-        for (d, rows), count in zip(self.rows.items(), self.counts, strict=True):
-            weights = None if rows.weights is None else self._copied(d, rows.weights, count)
-            self.edges[d] = (self._copied(d, rows.targets, count), weights)
+        """Copy the rows of all vertices, which are the owned ones, with the vertex numbers of the graph."""
+        self.allocate_rows()
+        self.send_rows([self])
 
-    def _copied(self, direction: str, values: NDArray[Any], count: int) -> Any:
-        """Return the values of the owned rows' edges, given the values of all edges of the graph."""
-        element = self.element
-        out = element.allocate_edges(count, values.dtype, 0)
-        unsigned = np.dtype(f"u{values.itemsize}")
+    def allocate_rows(self, fill: int | None = None) -> None:
+        """Allocate the rows of the owned vertices, filled or undefined."""
+        self.boundary = dict.fromkeys(self.directions, 0)
+        dtype, element = self.graph.weight_dtype, self.element
+        self.edges: dict[str, tuple[Any, Any]] = {}
+        for d, count in zip(self.directions, self.counts, strict=True):
+            dtypes = [np.dtype(np.uint32)] if dtype is None else [np.dtype(np.uint32), dtype]
+            arrays = [element.allocate_edges(count, one, 0) for one in dtypes]
+            if fill is not None:
+                for array in arrays:
+                    element.fill(on_gpu(array), fill)
+            self.edges[d] = arrays[0], None if dtype is None else arrays[1]
+
+    def send_rows(self, receivers: Sequence[RowsBuild], part: int = 0, parts: int = 1) -> None:
+        """Copy one of equal parts of the graph's edges to the GPU, which moves the rows to their owners.
+
+        The kernels of this GPU write the rows of all `receivers`.
+        """
+        for d, rows in self.rows.items():
+            begin, end = len(rows.targets) * part // parts, len(rows.targets) * (part + 1) // parts
+            columns = [rows.targets] if rows.weights is None else [rows.targets, rows.weights]
+            for column, values in enumerate(columns):
+                to = [(r.bounds[d], r.first, on_gpu(r.edges[d][column])) for r in receivers]
+                self._send(self.offsets[d], values, begin, end, to)
+
+    def _send(
+        self,
+        offsets: Any,
+        values: NDArray[Any],
+        begin: int,
+        end: int,
+        receivers: Sequence[tuple[Any, int, Any]],
+    ) -> None:
+        """Send the values of the edges ``begin:end``. A receiver has row bounds, a first number and values.
+
+        The GPU moves the rows of a piece while it receives the next piece, and the host writes another.
+        """
+        element, unsigned = self.element, np.dtype(f"u{values.itemsize}")
         step = _PIECE_BYTES // values.itemsize
-        landing = element.allocate_edges(min(step, len(values)), unsigned, 0)
+        length = min(step, end - begin)
+        landings = [element.allocate(length, unsigned, exchanged=True) for _ in range(_LANDINGS)]
+        pages = [element.allocate_staging(length * unsigned.itemsize).view(unsigned) for _ in range(_PAGES)]
+        copies: list[Any] = [None] * _PAGES
         kernel = element.kernel("partition.scatter_rows")
-        for begin in range(0, len(values), step):
-            piece = values[begin : begin + step]
-            written = element.begin_write(landing, 0, len(piece))
-            copy(piece, written)
-            element.end_write(landing, 0, written)
-            element.run(
-                kernel, self.offsets[direction], self.needed, self.local, self.bounds[direction], begin,
-                begin + len(piece), on_gpu(landing)[: len(piece)], on_gpu(out).view(unsigned),
-            )  # fmt: skip
-        return out
+        element.begin_round()
+        for number, first in enumerate(range(begin, end, step)):
+            piece = values[first : min(first + step, end)].view(unsigned)
+            page, landing = pages[number % _PAGES][: len(piece)], landings[number % _LANDINGS][: len(piece)]
+            if (earlier := copies[number % _PAGES]) is not None:
+                earlier.wait()
+            copy(piece, page)
+            copies[number % _PAGES] = arrived = element.copy_in(page, landing)
+            element.wait_for(arrived)
+            element.begin_round()  # the next copy waits for earlier kernels, and not for those below
+            for bounds, owned, out in receivers:
+                element.run(
+                    kernel, offsets, self.numbers, bounds, owned, first, first + len(piece), landing,
+                    out.view(unsigned),
+                )  # fmt: skip
 
     def finish(self, p: int, vertices: Any, mirror_bounds: Any, position: Any, out_degree: Any) -> Partition:
         """Sort the rows in the local numbers of `position`, and return the partition."""

@@ -78,13 +78,8 @@ class EdgesBuild(RowsBuild):
         return self._sorted_at_once
 
     def copy_rows(self) -> None:
-        """Allocate the rows."""
-        self.boundary = dict.fromkeys(self.directions, 0)
-        dtype, element = self.graph.weight_dtype, self.element
-        self.edges = {}
-        for d, count in zip(self.directions, self.counts, strict=True):
-            weights = None if dtype is None else element.allocate_edges(count, dtype, 0)
-            self.edges[d] = element.allocate_edges(count, np.dtype(np.uint32), 0), weights
+        """Allocate the rows, which are written when they are sorted."""
+        self.allocate_rows()
 
     def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
         """Write the rows ``first:last``, which begin at edge `begin`; `keys` has space for a key per edge."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.elements.protocols import GpuElement
     from evener.partition.policy import Owners, Processors, Vertices
 
 __all__ = [
@@ -39,10 +40,11 @@ PIECE = 1 << 14
 
 
 class Order(NamedTuple):
-    """An order of vertices, in the two ways of `Policy.order` and `Policy.places`."""
+    """An order of vertices, in the ways of `Policy.order`, `Policy.places` and `Policy.gpu_places`."""
 
     vertices: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]]
     places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]]
+    gpu_places: Callable[[GpuElement, Any, int], Any]
 
 
 def _shuffled(by_degree: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
@@ -58,15 +60,31 @@ def _shuffled_places(positions: NDArray[np.uint32], n: int, seed: int) -> NDArra
     return places
 
 
+def _shuffled_on_gpu(gpu: GpuElement, positions: Any, seed: int) -> Any:
+    places, keys = gpu.allocate(len(positions), np.uint32), gpu.upload(_shuffle_keys(seed))
+    gpu.run(gpu.kernel("numbering.shuffled_places"), positions, len(positions), keys, places)
+    return places
+
+
+def _reversed_on_gpu(gpu: GpuElement, positions: Any, _: int) -> Any:
+    places = gpu.allocate(len(positions), np.uint32)
+    gpu.run(gpu.kernel("numbering.reversed_places"), positions, len(positions), places)
+    return places
+
+
 def _shuffle_keys(seed: int) -> NDArray[np.uint64]:
     return read_only(np.random.default_rng(seed).integers(0, 1 << 64, ROUNDS, dtype=np.uint64))
 
 
-DESCENDING = Order(lambda by_degree, _: by_degree, lambda positions, _n, _: positions)
-ASCENDING = Order(
-    lambda by_degree, _: by_degree[::-1], lambda positions, n, _: np.uint32(max(n, 1) - 1) - positions
+DESCENDING = Order(
+    lambda by_degree, _: by_degree, lambda positions, _n, _: positions, lambda _gpu, positions, _: positions
 )
-SHUFFLED = Order(_shuffled, _shuffled_places)
+ASCENDING = Order(
+    lambda by_degree, _: by_degree[::-1],
+    lambda positions, n, _: np.uint32(max(n, 1) - 1) - positions,
+    _reversed_on_gpu,
+)  # fmt: skip
+SHUFFLED = Order(_shuffled, _shuffled_places, _shuffled_on_gpu)
 
 
 def owner_array(n: int, elements: int) -> NDArray[Any]:

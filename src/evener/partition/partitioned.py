@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.graph.graph import Graph
     from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.element_numbering import ElementNumbering
-    from evener.partition.partition import Numbering, Partition
+    from evener.partition.element_numbering import AnyNumbering
+    from evener.partition.partition import Partition
     from evener.partition.route import Route
     from evener.system.world import World
 
@@ -66,7 +66,7 @@ class PartitionedGraph:
         elements: list[Element],
         partitions: list[Partition],
         routes: list[Route],
-        numbering: Numbering | ElementNumbering | DistributedNumbering,
+        numbering: AnyNumbering | DistributedNumbering,
         *,
         policy: str,
         directions: str,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.elements.protocols import GpuElement
     from evener.graph.graph import Graph
 
     Owners = Callable[["Vertices", "Processors", int], NDArray[Any]]
@@ -122,6 +123,9 @@ class Policy(NamedTuple):
         The inverse of `order`: called with positions in descending degree, the number of all vertices and a
         seed. Returns where `order` puts these vertices. Ranks with parts of a graph then find the owners of
         their own vertices; otherwise every rank needs the degrees of all vertices.
+    gpu_places : callable, optional
+        The same as `places` on a GPU: called with the GPU, the positions of all vertices in its memory, and a
+        seed.
     degrees_only : bool
         Whether the planner applies `order` to the degrees. Otherwise the planner expects the same mixture of
         degrees on every element.
@@ -139,6 +143,7 @@ class Policy(NamedTuple):
     needs: Needs
     order: Callable[[NDArray[np.uint32], int], NDArray[np.uint32]] | None = None
     places: Callable[[NDArray[np.uint32], int, int], NDArray[np.uint32]] | None = None
+    gpu_places: Callable[[GpuElement, Any, int], Any] | None = None
     degrees_only: bool = False
     balances: Literal["stored edges", "all edges", "vertices", "workload"] = "stored edges"
     even: bool = False

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.partition import Numbering, Partition
+    from evener.partition.element_numbering import AnyNumbering
+    from evener.partition.partition import Partition
 
 __all__ = ["Route", "routes_of", "upload_route"]
 
@@ -69,7 +70,7 @@ class Route:
         return len(self.index)
 
 
-def routes_of(partition: Partition, numbering: Numbering | DistributedNumbering) -> list[Route]:
+def routes_of(partition: Partition, numbering: AnyNumbering | DistributedNumbering) -> list[Route]:
     """Return the routes of a partition's mirrors by owner, with arrays in host memory."""
     routes = []
     numbers = numbering.mirror_numbers(partition)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.gpu_build import Built
-    from evener.partition.partition import Numbering, Partition
+    from evener.partition.element_numbering import AnyNumbering
+    from evener.partition.gpu_parts import Built
+    from evener.partition.partition import Partition
     from evener.system.world import World
 
 __all__ = ["check_row_lengths", "transfer_partitions"]
@@ -32,7 +32,7 @@ _ROWS_COMPARED = 1 << 22
 
 def transfer_partitions(
     elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
+    numbering: AnyNumbering | DistributedNumbering,
     build: Callable[[int], Partition],
     on_gpus: Mapping[int, Built],
     *,
@@ -55,13 +55,14 @@ def transfer_partitions(
     for p, element in enumerate(elements, first):
         # Each partition that is not built here yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
-        elsewhere = mirrors + len(numbering.owned_by(p)) * (len(ranks) - 1 - len(partitions))
+        owned = int(numbering.bounds[p + 1] - numbering.bounds[p])
+        elsewhere = mirrors + owned * (len(ranks) - 1 - len(partitions))
         memory = element.memory
         on_gpu = on_gpus.get(p)
         if on_gpu is not None:
             placed = on_gpu.partition
             check_row_lengths(on_gpu.longest, element)
-            own_routes = routes_of(replace(placed, vertices=on_gpu.vertices), numbering)
+            routes += on_gpu.routes
             promised[memory] += run_bytes(placed, elsewhere)
         else:
             built = build(p)
@@ -69,7 +70,9 @@ def transfer_partitions(
                 check_row_lengths(_longest_row(built), element)
                 far_mirrors = int(np.diff(built.mirror_bounds)[others].sum())
                 promised[memory] += window_bytes(far_mirrors, built.owned * len(others))
-            own_routes = routes_of(built, numbering)
+            for route in routes_of(built, numbering):
+                local = ranks[route.owner] == world.rank
+                routes.append(upload_route(route, elements[route.owner - first]) if local else route)
             tiers = tiers_of(
                 *(built, elsewhere, element),
                 prefixes=prefixes, taken=taken[memory], promised=promised[memory],
@@ -79,9 +82,6 @@ def transfer_partitions(
             del built  # free its host arrays before the next partition is built
         taken[memory] += placed.nbytes - placed.host_bytes
         partitions.append(placed)
-        for route in own_routes:
-            local = ranks[route.owner] == world.rank
-            routes.append(upload_route(route, elements[route.owner - first]) if local else route)
     routes += _routes_from_other_ranks(routes, elements, numbering, world, ranks)
     for element in elements:
         element.wait()  # the element keeps the sources of its copies until it has waited
@@ -91,7 +91,7 @@ def transfer_partitions(
 def _routes_from_other_ranks(
     routes: list[Route],
     elements: list[Element],
-    numbering: Numbering | DistributedNumbering,
+    numbering: AnyNumbering | DistributedNumbering,
     world: World,
     ranks: Sequence[int],
 ) -> list[Route]:

@@ -1,13 +1,6 @@
 // MapReduce: choose the element of each record, group records, and find the runs of equal keys.
 
-#include "common.cuh"
-
-// Mix the bits of a word, as kernels/cpu/mixing.py does.
-__device__ inline u64 mix(u64 word) {
-    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9ull;
-    word = (word ^ (word >> 27)) * 0x94D049BB133111EBull;
-    return word ^ (word >> 31);
-}
+#include "mixing.cuh"
 
 // Choose elements by a hash of the key. Positions without a record get the number after the last element.
 __global__ void PARALLEL(256) choose_by_hash(

@@ -29,8 +29,12 @@ _LOW_HALF = 0xFFFFFFFF
 
 @serial
 def add_degrees(offsets, degree):
+    highest = np.uint64(0)
     for v in range(len(degree)):
-        degree[v] += offsets[v + 1] - offsets[v]
+        total = degree[v] + (offsets[v + 1] - offsets[v])
+        degree[v] = total
+        highest = max(highest, total)
+    return ~highest
 
 
 @serial
@@ -85,13 +89,14 @@ def block_rows(bounds, step, rows, ends):
 
 
 @serial
-def scatter_rows(offsets, needed, local, bounds, begin, end, piece, out):
+def scatter_rows(offsets, number, bounds, first, begin, end, piece, out):
     v = 0
     for e in range(begin, end):
         while offsets[v + 1] <= np.uint64(e):
             v += 1
-        if needed[v] == OWN:
-            out[bounds[local[v]] + np.uint64(e) - offsets[v]] = piece[e - begin]
+        row = np.int64(number[v]) - first
+        if 0 <= row < len(bounds) - 1:
+            out[bounds[row] + np.uint64(e) - offsets[v]] = piece[e - begin]
 
 
 @serial

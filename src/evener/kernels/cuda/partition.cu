@@ -5,10 +5,15 @@
 // States of a vertex for a partition, as in kernels/cpu/partition.py.
 constexpr u8 NOT_NEEDED = 0, NEEDED = 1, OWN = 2;
 
-// Adds the length of each row to `degree`.
-__global__ void PARALLEL(256) add_degrees(Array<const u64> offsets, Array<u32> degree) {
-    for (u64 v = thread_of_grid(); v < degree.length; v += threads_of_grid())
-        degree[v] += (u32)(offsets[v + 1] - offsets[v]);
+// Adds the length of each row to `degree`. Returns 2^64 - 1 minus the highest degree.
+__global__ void PARALLEL(256) add_degrees(Array<const u64> offsets, Array<u32> degree, Results<u64> results) {
+    u64 highest = 0;
+    for (u64 v = thread_of_grid(); v < degree.length; v += threads_of_grid()) {
+        u64 sum = degree[v] + (offsets[v + 1] - offsets[v]);
+        degree[v] = (u32)sum;
+        highest = most(highest, sum);
+    }
+    results.minimum(~highest);
 }
 
 // Writes keys that sort by descending degree, and by ascending number among equal degrees.
@@ -94,14 +99,16 @@ __global__ void PARALLEL(256) block_rows(
     results.minimum(low);
 }
 
-// Copies the edges ``begin:end`` of the graph, which are in `piece`, to the rows of their owned vertices.
+// Copies the edges ``begin:end`` of the graph, which are in `piece`, to the rows of a partition. The partition owns
+// the vertices with the numbers from `first` on, and `bounds` has the bounds of their rows.
 template <typename Word>
 __global__ void PARALLEL(256) scatter_rows(
-    Array<const u64> offsets, Array<const u8> needed, Array<const u32> local, Array<const u64> bounds, u64 begin,
-    u64 end, Array<const Word> piece, Array<Word> out
+    Array<const u64> offsets, Array<const u32> number, Array<const u64> bounds, u64 first, u64 begin, u64 end,
+    Array<const Word> piece, Array<Word> out
 ) {
     over_edges(offsets, 0, offsets.length - 1, begin, end, [&](u64 v, u64 e) {
-        if (needed[v] == OWN) out[bounds[local[v]] + (e - offsets[v])] = piece[e - begin];
+        u64 row = (u64)number[v] - first;
+        if (row < bounds.length - 1) out[bounds[row] + (e - offsets[v])] = piece[e - begin];
     });
 }
 

@@ -264,7 +264,7 @@ def test_shape():
     assert g.ids.tolist() == [0, 1, 2, 3]
     assert g.nbytes == 5 * 8 + 5 * 4 + 5 * 8
     assert g.reverse is g
-    assert g.summary == "undirected, 4 vertices, 5 stored edges, float64 weights"
+    assert g.summary == "undirected, 4 vertices, 3 edges (5 stored), float64 weights"
     assert repr(g) == f"<Graph: {g.summary}>"
 
 

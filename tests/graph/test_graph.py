@@ -268,6 +268,18 @@ def test_shape():
     assert repr(g) == f"<Graph: {g.summary}>"
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph, nx.DiGraph, nx.MultiDiGraph])
+def test_edges_in_words_are_those_of_networkx(kind):
+    theirs = kind([(0, 1), (1, 0), (2, 2), (2, 2), (1, 2), (0, 0)])
+    ours = Graph.from_networkx(theirs)
+    expected = f"3 vertices, {theirs.number_of_edges()} edges"
+    if not theirs.is_directed():
+        loops = nx.number_of_selfloops(theirs)
+        expected += f" ({2 * theirs.number_of_edges() - loops} stored)"
+        assert ours.loops == loops
+    assert ours.summary.partition(", ")[2] == expected
+
+
 def test_reverse():
     g = Graph.from_edges([10, 10, 30], [20, 30, 20], [1, 2, 3])
     assert neighbours(g.reverse) == {10: [], 20: [10, 30], 30: [10]}

@@ -138,8 +138,8 @@ class Adjacency:
         return len(self._primary.targets)
 
     @cached_property
-    def loops(self) -> int:
-        """Number of self-loops."""
+    def loops(self) -> int | None:
+        """Number of self-loops; None for a graph in parts."""
         if self.gpu_edges is not None and self.gpu_edges.both:
             return 2 * len(self.gpu_edges.tails) - self.m
         stored = self._primary

@@ -509,7 +509,7 @@ class TestText:
         assert result([1.0]).explain().endswith("No time was recorded.")
 
 
-@pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: pickle.loads(pickle.dumps(rows))])  # noqa: S301 - own bytes
+@pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: pickle.loads(pickle.dumps(rows))])
 def test_notebooks_show_the_top_as_a_table(wrap):
     star = ev.Graph.from_edges(["hub", "hub"], ["<a>", "b"], directed=False)
     rows = wrap(ev.katz(star, attenuation=0.5).top(2))

@@ -25,19 +25,20 @@ if TYPE_CHECKING:
     from evener.results.result import Result
 
 
-def _endpoints(graph: Any, given: Mapping[str, Any]) -> str | None:
-    """Refuse the ends of paths in directed graphs, where each search reaches other vertices."""
-    return "endpoints= of a directed graph" if given["endpoints"] and graph.is_directed() else None
-
-
 def _ends_of_paths(G: Any, sources: Sequence[int]) -> NDArray[np.int64]:
     """Return how many shortest paths from the sources end at each vertex, at either end."""
+    ends = np.zeros(G.n, np.int64)
+    if G.is_directed():
+        for source, found in zip(sources, searches(G, sources), strict=True):
+            ends[found.order] += 1
+            ends[source] += len(found.order) - 2
+        return ends
     labels = ev.wcc(G.graph)["component"]
     is_source = np.zeros(G.n, np.int64)
     is_source[sources] = 1
     size = np.bincount(labels, minlength=G.n)[labels]
     of_component = np.bincount(labels[sources], minlength=G.n)[labels]
-    ends: NDArray[np.int64] = is_source * (size - 1) + of_component - is_source
+    ends += is_source * (size - 1) + of_component - is_source
     return ends
 
 
@@ -63,7 +64,7 @@ def _sources(G: Any, drawn: list[Any] | None) -> list[int]:
     return list(range(G.n)) if drawn is None else G.numbers(drawn)
 
 
-@dispatched(work="pairs", passes=3, weight="weight", refuse=_endpoints)
+@dispatched(work="pairs", passes=3, weight="weight")
 def betweenness_centrality(
     G: Any,
     k: Any = None,
@@ -148,31 +149,46 @@ def closeness_centrality(
     return dict(zip(G.nodes, values, strict=True))
 
 
-@dispatched(work="pairs", weight="distance", only={"nbunch": None, "sources": None})
+def _inverse(distances: NDArray[Any]) -> NDArray[np.float64]:
+    """Return one over each distance, and 0 for a distance of 0."""
+    inverse: NDArray[np.float64] = np.divide(
+        1.0, distances, out=np.zeros(len(distances)), where=distances != 0
+    )
+    return inverse
+
+
+@dispatched(work="pairs", weight="distance")
 def harmonic_centrality(
     G: Any, nbunch: Any = None, distance: Any = None, sources: Any = None
 ) -> dict[Any, float]:
-    if G.n == 0:
-        return {}
+    # Sets as NetworkX builds them: their order is that of its keys.
+    heads = set(G.nodes if nbunch is None else G.source.nbunch_iter(nbunch))
+    tails = set(G.nodes if sources is None else G.source.nbunch_iter(sources))
     rows = weighted_rows(G, distance)
-    if rows.weights is None:
-        return G.by_node(ev.harmonic(G.graph)["harmonic"])  # type: ignore[no-any-return]
-    values = []
-    for found in searches(G, range(G.n), rows=rows.reverse):
-        distances = found.distance[found.order]
-        values.append(float((1 / distances[distances != 0]).sum()))
-    return dict(zip(G.nodes, values, strict=True))
+    if rows.weights is None and len(heads) == len(tails) == G.n > 0:
+        values = ev.harmonic(G.graph)["harmonic"]
+    elif len(heads) < len(tails):
+        chosen, values = G.numbers(tails), np.zeros(G.n)
+        numbers = G.numbers(heads)
+        for number, found in zip(numbers, searches(G, numbers, rows=rows.reverse), strict=True):
+            reached = np.intersect1d(found.order, chosen)
+            values[number] = _inverse(found.distance[reached]).sum()
+    else:
+        values = np.zeros(G.n)
+        for found in searches(G, G.numbers(tails), rows=rows):
+            values[found.order] += _inverse(found.distance[found.order])
+    centrality = G.by_node(values)
+    return {node: centrality[node] for node in heads}
 
 
-def _converged(run: Callable[..., Result], **arguments: Any) -> NDArray[np.float64]:
-    """Return the values of an iteration; NetworkX decides what happens if it does not converge."""
+def _converged(run: Callable[..., Result], **arguments: Any) -> Result:
+    """Return the result of an iteration; NetworkX decides what happens if it does not converge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ev.ConvergenceWarning)
         result = run(**arguments)
     if not result.outcome["converged"]:
         raise LeaveToNetworkXError
-    values: NDArray[np.float64] = result["centrality"]
-    return values
+    return result
 
 
 def _enough_iterations(_: Any, given: Mapping[str, Any]) -> str | None:
@@ -182,27 +198,66 @@ def _enough_iterations(_: Any, given: Mapping[str, Any]) -> str | None:
     return None
 
 
-@dispatched(passes=20, weight="weight", only={"nstart": None}, refuse=_enough_iterations)
+def _values(G: Any, given: Any) -> NDArray[np.float64]:
+    """Return the numbers of nodes by vertex; leave a mapping with other keys or values to NetworkX."""
+    if not isinstance(given, dict) or set(given) != set(G.nodes):
+        raise LeaveToNetworkXError
+    if not all(isinstance(value, int | float) and abs(value) < np.inf for value in given.values()):
+        raise LeaveToNetworkXError
+    return np.array([given[node] for node in G.nodes], np.float64)
+
+
+def _has_one_limit(G: Any, graph: Graph, first: NDArray[np.float64]) -> bool:
+    """Return whether an iteration from these values ends at the only eigenvector without negative values."""
+    if (first < 0).any() or not first.any():
+        return False
+    if graph.weights is not None and not (graph.weights > 0).all():
+        return False
+    components = ev.scc(G.graph) if G.is_directed() else ev.wcc(G.graph)
+    return not components["component"].any()
+
+
+@dispatched(passes=20, weight="weight", refuse=_enough_iterations)
 def eigenvector_centrality(
     G: Any, max_iter: Any = 100, tol: Any = 1.0e-6, nstart: Any = None, weight: Any = None
 ) -> dict[Any, float]:
     if G.n == 0 or G.graph.m == 0:
         raise LeaveToNetworkXError
     graph = G.weighted(weight)
+    if nstart is not None and not _has_one_limit(G, graph, _values(G, nstart)):
+        raise LeaveToNetworkXError
     # NetworkX stops when the change of values of length 1 is below n * tol. Their sum is at most sqrt(n).
     change = tol * math.sqrt(G.n)
-    return G.by_node(_converged(ev.eigenvector, graph=graph, tol=change, max_iter=max_iter))  # type: ignore[no-any-return]
+    centrality = _converged(ev.eigenvector, graph=graph, tol=change, max_iter=max_iter)
+    return _in_order(G.by_node(centrality["centrality"]), nstart)
 
 
-def _one_beta(graph: Any, given: Mapping[str, Any]) -> str | None:
-    if not isinstance(given["beta"], int | float) or not given["beta"] > 0:
-        return "beta= is not a number above 0"
-    if not isinstance(given["alpha"], int | float) or not given["alpha"] >= 0:
-        return "alpha= is not a number of at least 0"
-    return _enough_iterations(graph, given)
+def _in_order(values: dict[Any, float], nstart: Any) -> dict[Any, float]:
+    """Return the values in the order of the first values, as NetworkX does."""
+    return values if nstart is None else {node: values[node] for node in nstart}
 
 
-@dispatched(passes=20, weight="weight", only={"nstart": None, "normalized": True}, refuse=_one_beta)
+def _katz_program(alpha: float, first: NDArray[np.float64], base: NDArray[np.float64]) -> ev.VertexProgram:
+    """Return NetworkX's iteration: `base` plus `alpha` times the values of in-neighbours."""
+
+    def send(state: Any, weight: Any) -> Any:
+        return weight * state.value
+
+    def apply(state: Any, message: Any) -> Any:
+        return (state.base + alpha * message, state.base), True
+
+    return ev.VertexProgram(
+        state={"value": first, "base": base}, send=send, combine=lambda a, b: a + b, apply=apply
+    )
+
+
+def _numbers(_: Any, given: Mapping[str, Any]) -> str | None:
+    if not isinstance(given["alpha"], int | float) or not isinstance(given["beta"], int | float | dict):
+        return "alpha= or beta= is neither a number nor a dictionary"
+    return None
+
+
+@dispatched(passes=20, weight="weight", refuse=_numbers)
 def katz_centrality(
     G: Any,
     alpha: Any = 0.1,
@@ -215,7 +270,21 @@ def katz_centrality(
 ) -> dict[Any, float]:
     if G.n == 0:
         return {}
-    graph = G.weighted(weight)
-    # A positive beta scales all values, and normalization removes it.
-    values = _converged(ev.katz, graph=graph, attenuation=alpha, tol=min(1e-8, tol), max_iter=max_iter)
-    return G.by_node(values)  # type: ignore[no-any-return]
+    if not isinstance(max_iter, int) or max_iter < 1 or not tol > 0:
+        raise LeaveToNetworkXError
+    first = np.zeros(G.n) if nstart is None else _values(G, nstart)
+    base = _values(G, beta) if isinstance(beta, dict) else np.full(G.n, float(beta))
+    try:
+        result = _converged(
+            ev.vertex_program,
+            graph=G.weighted(weight),
+            program=_katz_program(float(alpha), first, base),
+            until=float(G.n * tol),
+            max_iter=max_iter,
+        )
+    except ev.ArgumentError:  # a value overflows
+        raise LeaveToNetworkXError from None
+    values = result["value"]
+    if normalized:
+        values = values / (np.linalg.norm(values) or 1.0)
+    return _in_order(G.by_node(values), nstart)

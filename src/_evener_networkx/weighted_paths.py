@@ -46,19 +46,26 @@ def _length_and_path(G: Any, sources: Any, target: Any, cutoff: Any, weight: Any
     return found.length_to(end), found.path_to(end)
 
 
+def _length_and_path_to(G: Any, source: Any, target: Any, weight: Any) -> tuple[Any, Any]:
+    """Return length and path of one target; NetworkX raises an error for None."""
+    if target is None:
+        raise LeaveToNetworkXError
+    return _length_and_path(G, [source], target, None, weight)
+
+
 @dispatched(weight="weight")
 def dijkstra_path(G: Any, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    return _length_and_path(G, [source], target, None, weight)[1]  # type: ignore[no-any-return]
+    return _length_and_path_to(G, source, target, weight)[1]  # type: ignore[no-any-return]
 
 
 @dispatched(weight="weight")
 def dijkstra_path_length(G: Any, source: Any, target: Any, weight: Any = "weight") -> Any:
-    return _length_and_path(G, [source], target, None, weight)[0]
+    return _length_and_path_to(G, source, target, weight)[0]
 
 
 @dispatched(weight="weight")
 def bidirectional_dijkstra(G: Any, source: Any, target: Any, weight: Any = "weight") -> tuple[Any, list[Any]]:
-    return _length_and_path(G, [source], target, None, weight)
+    return _length_and_path_to(G, source, target, weight)
 
 
 @dispatched(weight="weight")
@@ -121,12 +128,12 @@ def all_pairs_dijkstra_path(G: Any, cutoff: Any = None, weight: Any = "weight") 
 
 @dispatched(weight="weight")
 def bellman_ford_path(G: Any, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    return _length_and_path(G, [source], target, None, weight)[1]  # type: ignore[no-any-return]
+    return _length_and_path_to(G, source, target, weight)[1]  # type: ignore[no-any-return]
 
 
 @dispatched(weight="weight")
 def bellman_ford_path_length(G: Any, source: Any, target: Any, weight: Any = "weight") -> Any:
-    return _length_and_path(G, [source], target, None, weight)[0]
+    return _length_and_path_to(G, source, target, weight)[0]
 
 
 @dispatched(weight="weight")

@@ -252,7 +252,6 @@ def test_arguments_that_differ_are_refused_with_a_reason():
         ("betweenness_centrality", {"weight": lambda *_: 1}, "weight="),
         ("edge_betweenness_centrality", {"weight": lambda *_: 1}, "weight="),
         ("dijkstra_path", {"source": 0, "target": 1, "weight": lambda *_: 1}, "weight="),
-        ("katz_centrality", {"beta": dict.fromkeys(graph, 1)}, "beta="),
         ("hits", {"nstart": dict.fromkeys(graph, 1)}, "nstart="),
     ]
     for name, given, reason in refused:
@@ -260,8 +259,6 @@ def test_arguments_that_differ_are_refused_with_a_reason():
     edges, groups = iter([(0, 1)]), iter([set(graph)])
     assert "iterator" in BACKEND.can_run("jaccard_coefficient", (graph, edges), {})
     assert "iterator" in BACKEND.can_run("modularity", (graph, groups), {})
-    directed = GRAPHS["directed"]
-    assert "endpoints=" in BACKEND.can_run("betweenness_centrality", (directed,), {"endpoints": True})
 
 
 @pytest.mark.parametrize(
@@ -282,11 +279,42 @@ def test_pagerank_with_first_values_and_jumps_of_dangling_nodes(shape):
         assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-10)
 
 
+def rising(nodes):
+    """Return a number above 0 for each node, in another order than that of the graph."""
+    return {node: 1 + number / 3 for number, node in enumerate(reversed(list(nodes)))}
+
+
+@pytest.mark.parametrize("shape", ["connected", "strings", "weighted", "directed", "strong", "loops", "grid"])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("katz_centrality", {"nstart": rising, "alpha": 0.05}),
+        ("katz_centrality", {"beta": rising, "alpha": 0.05, "weight": "weight"}),
+        ("katz_centrality", {"beta": rising, "nstart": rising, "normalized": False, "alpha": 0.05}),
+        ("katz_centrality", {"beta": -2.5, "normalized": False, "max_iter": 12, "alpha": 0.03}),
+        ("katz_centrality", {"beta": {}}),
+        ("katz_centrality", {"nstart": {}}),
+        ("eigenvector_centrality", {"nstart": rising, "max_iter": 1000, "tol": 1e-9}),
+        ("harmonic_centrality", {"nbunch": lambda nodes: list(nodes)[1:3]}),
+        ("harmonic_centrality", {"nbunch": lambda nodes: next(iter(nodes)), "distance": "weight"}),
+        ("harmonic_centrality", {"sources": lambda nodes: list(nodes)[:2]}),
+        ("harmonic_centrality", {"nbunch": list, "sources": lambda nodes: list(nodes)[1:]}),
+    ],
+)  # fmt: skip
+def test_arguments_by_node(name, given, shape):
+    graph, function = GRAPHS[shape], PUBLIC[name]
+    given = {key: value(graph) if callable(value) else value for key, value in given.items()}
+    theirs = outcome(lambda g, **a: function(g, backend="networkx", **a), graph, given)
+    ours = outcome(lambda g, **a: function(g, backend="evener", **a), graph, given)
+    assert_close(ours, theirs)
+    assert list(ours) == list(theirs)
+
+
 @pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("k", [None, 4])
 def test_ends_of_paths_count_in_betweenness(k, normalized):
-    for shape in ("random", "strings", "parallel", "loops", "grid", "single"):
-        graph = GRAPHS[shape]
+    shapes = ("random", "strings", "parallel", "loops", "grid", "single", "directed", "directed parallel")
+    for graph in map(GRAPHS.get, shapes):
         given = {"endpoints": True, "normalized": normalized, "seed": 3, "k": k and min(k, len(graph))}
         theirs = nx.betweenness_centrality(graph, backend="networkx", **given)
         assert_close(nx.betweenness_centrality(graph, backend="evener", **given), theirs)

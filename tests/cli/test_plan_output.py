@@ -62,7 +62,7 @@ def test_the_output_says_what_is_known(evener, tmp_path, monkeypatch):
     banner = "%%MatrixMarket matrix coordinate pattern general\n"
     (tmp_path / "g.mtx").write_text(f"{banner}4 4 1\n1 1\n")
     out = evener("plan", tmp_path / "g.mtx").out
-    assert out.startswith("directed, 4 vertices, at most 1 stored edges (not read); policy random")
+    assert out.startswith("directed, 4 vertices, at most 1 edge (not read); policy random")
     (tmp_path / "g.mtx").write_text(f"{banner}3 4 1\n1 1\n")
     assert "expected a square matrix, found 3 x 4" in evener("plan", tmp_path / "g.mtx").err
 

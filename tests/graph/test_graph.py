@@ -264,8 +264,20 @@ def test_shape():
     assert g.ids.tolist() == [0, 1, 2, 3]
     assert g.nbytes == 5 * 8 + 5 * 4 + 5 * 8
     assert g.reverse is g
-    assert g.summary == "undirected, 4 vertices, 5 stored edges, float64 weights"
+    assert g.summary == "undirected, 4 vertices, 3 edges (5 stored), float64 weights"
     assert repr(g) == f"<Graph: {g.summary}>"
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph, nx.DiGraph, nx.MultiDiGraph])
+def test_edges_in_words_are_those_of_networkx(kind):
+    theirs = kind([(0, 1), (1, 0), (2, 2), (2, 2), (1, 2), (0, 0)])
+    ours = Graph.from_networkx(theirs)
+    expected = f"3 vertices, {theirs.number_of_edges()} edges"
+    if not theirs.is_directed():
+        loops = nx.number_of_selfloops(theirs)
+        expected += f" ({2 * theirs.number_of_edges() - loops} stored)"
+        assert ours.loops == loops
+    assert ours.summary.partition(", ")[2] == expected
 
 
 def test_reverse():

@@ -507,3 +507,16 @@ class TestText:
 
     def test_explain_without_times(self):
         assert result([1.0]).explain().endswith("No time was recorded.")
+
+
+@pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: pickle.loads(pickle.dumps(rows))])
+def test_notebooks_show_the_top_as_a_table(wrap):
+    star = ev.Graph.from_edges(["hub", "hub"], ["<a>", "b"], directed=False)
+    rows = wrap(ev.katz(star, attenuation=0.5).top(2))
+    assert rows == [("hub", rows[0][1]), ("<a>", rows[1][1])]
+    # The values are 4 and 3, divided by the root of 34.
+    assert rows._repr_html_() == (
+        "<table><thead><tr><th>vertex</th><th>centrality</th></tr></thead><tbody>"
+        "<tr><td>hub</td><td>0.685994</td></tr><tr><td>&lt;a&gt;</td><td>0.514496</td></tr></tbody></table>"
+    )
+    assert "<th>component</th><th>vertices</th>" in ev.wcc(star).top()._repr_html_()

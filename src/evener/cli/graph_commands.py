@@ -21,6 +21,7 @@ from evener.cli.output import say, say_json
 from evener.cli.plan_command import show_statistics
 from evener.cli.supervisor import Command
 from evener.errors import ArgumentError, printable
+from evener.graph.edge_counts import count_edges, edges_in_words
 from evener.results.report.units import counted
 from evener.system.memory import format_bytes
 
@@ -111,7 +112,10 @@ def info(context: typer.Context, graph: GraphName, *, as_json: Json = False, **g
 
     job = context.ensure_object(Command)
     with job.shown():
-        facts = describe(runs.open_graph(job, graph, read_options(given)))
+        opened = runs.open_graph(job, graph, read_options(given))
+        facts = describe(opened)
+        if not as_json:
+            facts["edges"] = edges_in_words(opened)
     if as_json:
         say_json(facts)
         return
@@ -178,7 +182,6 @@ def _copy(
 
 def _describe_file(graph: Graph, path: str) -> dict[str, Any]:
     """Return the facts about a graph that the file written to `path` holds."""
-    from evener.graph.formats.edges import count_edges
     from evener.graph.formats.registry import format_of
 
     kind, _ = format_of(Path(path))
@@ -197,8 +200,6 @@ def _describe_file(graph: Graph, path: str) -> dict[str, Any]:
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_in_words(key, one)}" for key, one in value.items())
-    if name == "edges":
-        return f"{value:,} stored"
     if name == "bytes" and isinstance(value, int):
         return format_bytes(value)
     if isinstance(value, bool):

@@ -11,6 +11,7 @@ import numpy as np
 from evener.elements import parse_elements, usable_cores
 from evener.elements.hardware import model_of
 from evener.errors import ArgumentError, DeviceOutOfMemory
+from evener.graph.edge_counts import edges_in_words
 from evener.graph.formats import read
 from evener.partition.build import partition
 from evener.partition.footprint import bytes_excluding_edges
@@ -61,7 +62,7 @@ def profile_algorithms(gpu: str, *, say: Callable[[str], None]) -> list[ProfileR
         graph = read(f"rmat:{scale},weights=1..255")
         source = graph.ids[[int(np.argmax(graph.out_degree()))]].tolist()[0]
         for on, place in _placements(graph, gpu):
-            say(f"algorithms on {on}, {graph.m:,} edges")
+            say(f"algorithms on {on}, {edges_in_words(graph)}")
             try:
                 placed = partition(graph, on, **place)
             except DeviceOutOfMemory:
@@ -142,7 +143,7 @@ def measure_ratio(
     for scale in scales:
         graph = read(f"rmat:{scale}")
         for part in PAPER_PARTS:
-            say(f"{spec.name} on {on}, {graph.m:,} edges, {part:.0%} on one element")
+            say(f"{spec.name} on {on}, {edges_in_words(graph)}, {part:.0%} on one element")
             points += _points(
                 scale, [_measure(spec, graph, elements, part, seed=seed) for seed in range(seeds)]
             )

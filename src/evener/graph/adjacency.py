@@ -13,6 +13,7 @@ from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph import csr
 from evener.graph.arrays import check_csr, check_symmetric, graph_arrays, read_only, string_array
 from evener.graph.checks import check_bool
+from evener.graph.edge_counts import count_loops, edges_in_words
 from evener.kernels.cpu.checksum import edge_checksums
 from evener.system.fingerprint import Words
 
@@ -135,6 +136,14 @@ class Adjacency:
         if self.gpu_edges is not None:
             return self.gpu_edges.m
         return len(self._primary.targets)
+
+    @cached_property
+    def loops(self) -> int | None:
+        """Number of self-loops; None for a graph in parts."""
+        if self.gpu_edges is not None and self.gpu_edges.both:
+            return 2 * len(self.gpu_edges.tails) - self.m
+        stored = self._primary
+        return count_loops(stored.offsets, stored.targets)
 
     @property
     def nbytes(self) -> int:
@@ -292,15 +301,17 @@ class Adjacency:
 
     @property
     def summary(self) -> str:
-        """The direction, the numbers of vertices and stored edges, and the type of the weights, in words.
+        """The direction, the numbers of vertices and edges, and the type of the weights, in words.
+
+        An undirected edge counts once, and then the stored edges follow.
 
         >>> import evener as ev
         >>> ev.Graph.from_edges([0, 0, 1], [1, 2, 2]).summary
-        'directed, 3 vertices, 3 stored edges'
+        'directed, 3 vertices, 3 edges'
         """
         kind = "directed" if self.directed else "undirected"
         weighted = "" if self.weight_dtype is None else f", {self.weight_dtype} weights"
-        return f"{kind}, {self.n:,} vertices, {self.m:,} stored edges{weighted}"
+        return f"{kind}, {self.n:,} vertices, {edges_in_words(self)}{weighted}"
 
     def __repr__(self) -> str:
         return f"<Graph: {self.summary}>"

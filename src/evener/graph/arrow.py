@@ -24,6 +24,7 @@ __all__ = [
     "find_edge_columns",
     "has_gpu_columns",
     "note_unread_columns",
+    "note_unread_weights",
     "plain_name",
 ]
 
@@ -135,6 +136,8 @@ def _chosen(
         weight = chosen[2] if len(chosen) > 2 else None
         unread = [column for column in columns if column.name not in {*chosen, *labels}]
         note_unread_columns(given, unread, weight, remedy="weight=")
+    elif weight is None:
+        note_unread_weights(given, names, [source or chosen[0], target or chosen[1]], remedy="weight=")
     first, second = (source or chosen[0]), (target or chosen[1])
     if first == second:
         msg = f'column "{first}" cannot be both tail and head; give source= and target='
@@ -251,6 +254,14 @@ def note_unread_columns(
     if weight is not None and rivals:
         msg = "%s: the %s %r has the weights, and %s is not read; to choose, give %s"
         log.warning(msg, where, noun, weight, _listed(rivals), remedy)
+
+
+def note_unread_weights(where: object, names: Sequence[str], chosen: Sequence[str], *, remedy: str) -> None:
+    """Log a column with the name of a weight that is not among the columns that the caller named."""
+    left = [name for name in names if name not in chosen and plain_name(name) in WEIGHT_NAMES]
+    if left:
+        msg = "%s: the graph has no weights: the column %s is not read; to read it, give %s"
+        log.warning(msg, where, _listed(left), remedy)
 
 
 def _listed(names: Sequence[str]) -> str:

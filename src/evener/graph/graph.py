@@ -266,14 +266,23 @@ class Graph(GraphViews):
         return cls.from_edges(*edge_columns(table, source, target, weight), directed, n)
 
     @classmethod
-    def from_pandas(cls, frame: Any, **columns: Any) -> Graph:
+    def from_pandas(
+        cls,
+        frame: Any,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+        directed: bool = True,
+        n: int | None = None,
+    ) -> Graph:
         """Return the graph of a DataFrame with one row per edge; the index is ignored.
 
         Parameters
         ----------
         frame : pandas.DataFrame or cudf.DataFrame
-        **columns
-            The keyword arguments of `from_arrow`: `source`, `target`, `weight`, `directed` and `n`.
+        source, target, weight, directed, n
+            As for `from_arrow`.
 
         Examples
         --------
@@ -285,4 +294,4 @@ class Graph(GraphViews):
         if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
             msg = f"frame: expected a pandas DataFrame, found {type_name(frame)}"
             raise ArgumentError(msg)
-        return cls.from_arrow(frame, **columns)
+        return cls.from_arrow(frame, source=source, target=target, weight=weight, directed=directed, n=n)

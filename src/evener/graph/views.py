@@ -9,6 +9,7 @@ import numpy as np
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph import csr
 from evener.graph.adjacency import Adjacency
+from evener.graph.edge_counts import edges_in_words
 from evener.system.html import escape
 
 if TYPE_CHECKING:
@@ -241,8 +242,8 @@ class GraphViews(Adjacency):
         kind = "directed" if self.directed else "undirected"
         weights = "none" if self.weight_dtype is None else str(self.weight_dtype)
         return html_table(
-            ("graph", "vertices", "stored edges", "weights", "ids"),
-            [(kind, f"{self.n:,}", f"{self.m:,}", weights, _id_range(self))],
+            ("graph", "vertices", "edges", "weights", "ids"),
+            [(kind, f"{self.n:,}", edges_in_words(self), weights, _id_range(self))],
         )
 
 

@@ -99,6 +99,7 @@ class RunRecord:
         if name not in self:
             names = ", ".join(map(repr, self._gather))
             msg = f"expected one of the arrays {names} of a result of {self.algorithm}, found {name!r}"
+            msg += "; value(id) returns the value of a vertex"
             raise KeyError(msg)
 
     @collective(name="Result[...]")

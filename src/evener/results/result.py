@@ -136,7 +136,8 @@ class Result(GpuColumns):
         -------
         list of (id, value)
             Largest value first; among equal values, the smaller id first. For distances, the farthest reached
-            vertices. For components, the largest components: (component, number of vertices).
+            vertices. For components, the largest components: (component, number of vertices). Notebooks show
+            the list as a table.
         """
         if not is_integral(k) or k < 0:
             msg = f"top(k): expected an integer k >= 0, found {k!r}"

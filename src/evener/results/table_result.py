@@ -12,6 +12,7 @@ from evener.graph.checks import is_integral
 from evener.graph.views import id_column
 from evener.results.report.units import counted
 from evener.results.result import Result
+from evener.results.top import TopRows
 from evener.system.agreement import collective
 
 if TYPE_CHECKING:
@@ -123,9 +124,10 @@ class TableResult(Result):
         best = np.argsort(keys, kind="stable")[:k]
         rows = list(zip(*(self[name][best].tolist() for name in self), strict=True))
         if self.world.size == 1 or self.row == "graph":
-            return rows
+            return TopRows(tuple(self), rows)
         of_ranks = self.world.allgather(list(zip(keys[best].tolist(), rows, strict=True)))
-        return [row for _, row in sorted(chain.from_iterable(of_ranks), key=lambda pair: pair[0])[:k]]
+        merged = sorted(chain.from_iterable(of_ranks), key=lambda pair: pair[0])[:k]
+        return TopRows(tuple(self), (row for _, row in merged))
 
     def names_of(self, vertices: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of vertices in an array of `gathered`."""

@@ -6,13 +6,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.graph.views import html_table
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
     from evener.results.record import RunRecord
     from evener.system.world import World
 
-__all__ = ["largest", "largest_values"]
+__all__ = ["TopRows", "largest", "largest_values"]
+
+# Rows of a table in a notebook, at most.
+_MOST_ROWS = 100
+
+
+class TopRows(list[Any]):
+    """A list of rows that a notebook shows as a table, with six digits of a number."""
+
+    def __init__(self, heads: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+        super().__init__(rows)
+        self._heads = tuple(heads)
+
+    def _repr_html_(self) -> str | None:
+        """Return a table, or None for so many rows that the text of a list is shown."""
+        return html_table(self._heads, self) if len(self) <= _MOST_ROWS else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._heads, list(self))
 
 
 def largest_values(result: RunRecord, k: int) -> list[tuple[Any, int | float]]:
@@ -38,7 +60,8 @@ def largest_values(result: RunRecord, k: int) -> list[tuple[Any, int | float]]:
         keys, ids, values = (np.concatenate(column) for column in zip(*of_ranks, strict=True))
         order = np.lexsort((keys, -values.astype(np.float64)))[:k]
         ids, values = ids[order], values[order]
-    return list(zip(ids.tolist(), values.tolist(), strict=True))
+    heads = (name, "vertices") if kind == "group" else ("vertex", name)
+    return TopRows(heads, zip(ids.tolist(), values.tolist(), strict=True))
 
 
 def _group_sizes(groups: NDArray[Any], world: World) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -61,6 +61,20 @@ def test_another_column_with_the_name_of_a_weight_is_named(how, tmp_path, caplog
     assert ["'weight' has the weights, and 'cost' is not read" in text for text in caplog.messages] == [True]
 
 
+@pytest.mark.parametrize("how", [*FILES, *FRAMES])
+def test_a_weight_that_the_named_columns_leave_out_is_named(how, tmp_path, caplog):
+    table = pa.table({"a": [1], "b": [2], "amount": [3], "W": [4]})
+    ends = {"source": "a", "target": "b"}
+    if how in FRAMES:
+        graph = FRAMES[how](table, **ends)
+    else:
+        FILES[how](table, tmp_path / how)
+        graph = ev.read(tmp_path / how, columns=[*ends.values()])
+    assert graph.weights is None
+    said = "the graph has no weights: the column 'W' is not read; to read it, give "
+    assert [message.partition(": ")[2].startswith(said) for message in caplog.messages] == [True]
+
+
 def test_the_index_of_a_frame_is_not_left_out(caplog):
     frame = pd.DataFrame({"src": [1, 2], "dst": [2, 3]}, index=[7, 9])
     ev.Graph.from_pandas(frame)

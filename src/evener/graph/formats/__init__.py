@@ -102,7 +102,7 @@ def read(
     --------
     >>> import evener as ev
     >>> ev.read("grid:2x3")
-    <Graph: undirected, 6 vertices, 14 stored edges>
+    <Graph: undirected, 6 vertices, 7 edges (14 stored)>
     >>> ev.read("friends.csv", directed=False)  # doctest: +SKIP
     """
     options = _read_options(

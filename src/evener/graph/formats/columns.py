@@ -15,6 +15,7 @@ from evener.graph.arrow import (
     decode_column,
     find_edge_columns,
     note_unread_columns,
+    note_unread_weights,
 )
 from evener.graph.formats.edges import isolated_vertices, pieces
 from evener.graph.formats.ids import number_strings, parse_isolated_ids
@@ -67,6 +68,8 @@ def choose_places(columns: list[ArrowColumn], options: ReadOptions, path: Path) 
     found = ", ".join(repr(name) for name in names) or "none"
     if options.columns is not None:
         chosen = _given_places(options.columns, names, path, found)
+        if len(chosen) == 2 and options.weighted is None:
+            note_unread_weights(path, names, [names[place] for place in chosen], remedy="columns=")
     else:
         chosen = _usual_places(names, path, found)
         if options.weighted is not False:

@@ -17,6 +17,7 @@ import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrow import find_edge_columns
+from evener.graph.edge_counts import count_edges
 from evener.graph.formats import number_lines as lines
 from evener.graph.formats.edgelist_heading import (
     COMMENTS,
@@ -30,7 +31,6 @@ from evener.graph.formats.edgelist_heading import (
 )
 from evener.graph.formats.edges import (
     build_graph,
-    count_edges,
     isolated_vertices,
     refuse_infinite,
     write_lines,

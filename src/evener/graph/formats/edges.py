@@ -24,7 +24,6 @@ __all__ = [
     "EdgePiece",
     "blocks",
     "build_graph",
-    "count_edges",
     "isolated_vertices",
     "narrow_integers",
     "pieces",
@@ -164,13 +163,6 @@ def isolated_vertices(graph: Graph) -> NDArray[np.intp]:
         for piece in pieces(graph):
             untouched[piece.dst] = False
     return np.flatnonzero(untouched)
-
-
-def count_edges(graph: Graph) -> int:
-    """Return the number of edges that `pieces` yields; an undirected edge counts once."""
-    if graph.directed:
-        return graph.m
-    return sum(len(piece.src) for piece in pieces(graph))
 
 
 def refuse_infinite(graph: Graph, target: Path) -> None:

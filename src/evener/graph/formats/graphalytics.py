@@ -19,8 +19,9 @@ import numpy as np
 
 from evener.errors import ArgumentError, FileError, FormatError, shorten
 from evener.graph.arrow import WEIGHT_NAMES, ArrowColumn, note_unread_columns, plain_name
+from evener.graph.edge_counts import count_edges
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edges import build_graph, count_edges, refuse_infinite, write_columns, write_lines
+from evener.graph.formats.edges import build_graph, refuse_infinite, write_columns, write_lines
 from evener.graph.formats.file import Source, open_compressed, require_part
 from evener.graph.formats.registry import COMPRESSIONS, Format
 from evener.graph.formats.text_part import (

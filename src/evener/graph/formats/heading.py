@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from evener.graph.edge_counts import edges_in_words
+
 if TYPE_CHECKING:
     from evener.graph.graph import Graph
 
@@ -44,8 +46,13 @@ class Heading(NamedTuple):
         return cls(graph.n, graph.m, graph.directed, 0 if weight is None else weight.itemsize, exact=True)
 
     @property
+    def loops(self) -> int | None:
+        """None: the edges are not read."""
+        return None
+
+    @property
     def summary(self) -> str:
         """The direction and the sizes in words, as in `Graph.summary`, and what was not done."""
         kind, most = "directed" if self.directed else "undirected", "" if self.exact else "at most "
         action = "generated" if self.generated else "read"
-        return f"{kind}, {self.n:,} vertices, {most}{self.m:,} stored edges (not {action})"
+        return f"{kind}, {self.n:,} vertices, {most}{edges_in_words(self)} (not {action})"

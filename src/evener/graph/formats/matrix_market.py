@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import FormatError
+from evener.graph.edge_counts import count_edges
 from evener.graph.formats import number_lines as lines
-from evener.graph.formats.edges import build_graph, count_edges, pieces, refuse_infinite, write_columns
+from evener.graph.formats.edges import build_graph, pieces, refuse_infinite, write_columns
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.integer_weights import first_not_representable

@@ -249,7 +249,7 @@ def recipe_of(spec: str) -> Recipe:
     --------
     >>> from evener.graph.generators.models import recipe_of
     >>> recipe_of("grid:3x4").build()
-    <Graph: undirected, 12 vertices, 34 stored edges>
+    <Graph: undirected, 12 vertices, 17 edges (34 stored)>
     >>> recipe_of("kronecker:11/10,power=3").build().n
     8
     """

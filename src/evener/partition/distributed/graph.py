@@ -99,6 +99,11 @@ class DistributedGraph(Graph):
         return self._m
 
     @property
+    def loops(self) -> int | None:
+        """None: no rank has all edges, and self-loops are not counted."""
+        return None
+
+    @property
     def weight_dtype(self) -> np.dtype[Any] | None:
         """The dtype of the weights, or None."""
         return self._weight_dtype

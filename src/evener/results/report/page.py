@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evener.graph.edge_counts import edges_in_words
 from evener.partition.distributed.graph import DistributedGraph
 from evener.results.report import draw, explain
 from evener.results.report.bars import superstep_bars, superstep_table
@@ -34,7 +35,7 @@ def page(result: RunRecord) -> str:
     """Return the page for `result`."""
     from evener.system.version import __version__
 
-    title = f"{result.algorithm} on {result.graph.n:,} vertices, {result.graph.m:,} edges"
+    title = f"{result.algorithm} on {result.graph.n:,} vertices, {edges_in_words(result.graph)}"
     tiles = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in _facts(result))
     time = f"{explain.shares_sentence(result.timeline)} {explain.bottleneck(result.timeline)}"
     parts = [

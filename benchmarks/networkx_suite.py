@@ -1,0 +1,114 @@
+"""Question: which of NetworkX's own tests pass on the backend `evener`, and which calls does it refuse.
+
+Each version of NetworkX runs twice. With fallback, NetworkX itself does refused calls. Without fallback, a
+refused call ends its test. All runs start together and share the processes. Each folder of --versions has a
+version of NetworkX. The default is the installed version. The rows are those of the newest version.
+
+    pip install --no-deps --target versions/3.4 networkx==3.4
+    python benchmarks/networkx_suite.py --versions versions/* --processes 28
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import harness
+
+_PLUGIN = Path(__file__).parents[1] / "tests" / "backend"
+_PYTEST = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider"]
+_PYTEST += ["-p", "suite_table", "--dist", "worksteal"]
+# Without these numbers, each process of tests would use all cores, or a GPU.
+_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "NETWORKX_TEST_BACKEND": "evener"}
+_NUMBERS = ("tests", "passed", "passed without fallback", "refused without fallback")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--versions", nargs="+", type=Path, default=[None], help="folders of pip --target")
+    parser.add_argument("--suite", nargs="+", default=["networkx"], help="packages, or modules of tests")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--no-record", action="store_true", help="print only")
+    options = parser.parse_args()
+
+    modes = [(folder, fallback) for folder in options.versions for fallback in (True, False)]
+    workers = max(1, options.processes // len(modes))
+    with ThreadPoolExecutor(len(modes)) as pool:
+        tables = [*pool.map(lambda mode: _run(*mode, options.suite, workers), modes)]
+    runs, functions = [], defaultdict(dict)
+    for table in filter(None, tables):
+        functions[table["networkx"]][table["fallback"]] = table.pop("functions")
+        runs.append(table)
+    _show_outcomes(runs)
+    newest = max(functions, key=lambda version: [int(part) for part in version.split(".")])
+    rows = _rows(functions[newest][True], functions[newest][False])
+    cells = [(row["function"], *(row[number] for number in _NUMBERS)) for row in rows]
+    harness.show(f"Functions of NetworkX {newest}", ["", *_NUMBERS], cells)
+    if not options.no_record:
+        harness.record(
+            "networkx_suite", question=__doc__.splitlines()[0], runs=runs, newest=newest, rows=rows
+        )
+    sys.exit(len(runs) < len(modes) or any("failed" in run["outcomes"] for run in runs))
+
+
+def _run(folder, fallback, suite, workers):
+    """Return what the plugin counted in a run, or None if pytest did not end."""
+    with tempfile.TemporaryDirectory(prefix="evener-suite-") as scratch:
+        written = Path(scratch, "table.json")
+        paths = [*([folder.resolve()] if folder else []), _PLUGIN, os.environ.get("PYTHONPATH", "")]
+        environment = {
+            **os.environ,
+            **_ENVIRONMENT,
+            "NETWORKX_FALLBACK_TO_NX": "True" if fallback else "",
+            "EVENER_NETWORKX_TABLE": str(written),
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        }
+        command = [*_PYTEST, "-n", str(workers), "--pyargs", *suite]
+        ran = subprocess.run(
+            command, env=environment, cwd=scratch, capture_output=True, text=True, check=False
+        )
+        if ran.returncode:
+            print(folder, fallback, ran.stdout[-20_000:], ran.stderr[-2000:], flush=True)
+        if not written.exists():
+            return None
+        return {"fallback": fallback, **json.loads(written.read_text(encoding="utf-8"))}
+
+
+def _show_outcomes(runs):
+    outcomes = list(dict.fromkeys(outcome for run in runs for outcome in run["outcomes"]))
+    cells = [
+        (
+            f"{run['networkx']} {'with' if run['fallback'] else 'without'} fallback",
+            *(run["outcomes"].get(outcome, 0) for outcome in outcomes),
+        )
+        for run in runs
+    ]
+    harness.show("Tests of NetworkX", ["", *outcomes], cells)
+
+
+def _rows(with_fallback, without):
+    """Return a row for each function: its tests with fallback, and its tests without fallback."""
+    rows = []
+    for name, counts in with_fallback.items():
+        other = without[name]
+        rows.append(
+            {
+                "function": name,
+                **counts,
+                "passed without fallback": other["passed"],
+                "refused without fallback": sum(other["refused"].values()),
+                "reasons without fallback": other["refused"],
+            }
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -20,12 +20,10 @@ run: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	$(VENV)/bin/python -m pytest $(PYTEST)
 
-# NetworkX's own tests on the backend. They need a long time. SUITE= names a part of them.
+# NetworkX's own tests on the backend, with fallback and without. They need a long time. SUITE= names a part of them.
 SUITE ?= networkx
-TABLE ?= benchmarks/results/networkx_suite.json
 test-networkx: $(VENV)/.installed-test
-	NETWORKX_TEST_BACKEND=evener NETWORKX_FALLBACK_TO_NX=True EVENER_NETWORKX_TABLE="$(TABLE)" PYTHONPATH=tests/backend \
-	  $(VENV)/bin/python -m pytest -c /dev/null -q -p no:cacheprovider -p suite_table -n $(PROCESSES) --dist worksteal --pyargs $(SUITE)
+	$(VENV)/bin/python benchmarks/networkx_suite.py --suite $(SUITE) --processes $(PROCESSES)
 
 check: $(VENV)/.installed-test
 	$(VENV)/bin/ruff check

@@ -80,7 +80,9 @@ def _run(folder, fallback, suite, workers):
             print(folder, fallback, ran.stdout[-20_000:], ran.stderr[-2000:], flush=True)
         if not written.exists():
             return None
-        return {"fallback": fallback, **json.loads(written.read_text(encoding="utf-8"))}
+        table = {"fallback": fallback, **json.loads(written.read_text(encoding="utf-8"))}
+        print(table["networkx"], "fallback" if fallback else "no fallback", table["outcomes"], flush=True)
+        return table
 
 
 def _show_outcomes(runs):

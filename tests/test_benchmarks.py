@@ -52,6 +52,7 @@ TINY = {
         *("--rounds", "1", "--turns", "1"),
     ],
     "simulate": ["--graph", "rmat:7", "--machines", "2", "16", "--rates", "1e9", "2e9"],
+    "networkx_suite": ["--suite", "networkx.algorithms.tests.test_isolate", "--processes", "2"],
     "several_gpus": [
         *("--one", "cpu:1", "--several", "cpu:1,cpu:1", "--scales", "7"),
         *("--sources", "4", "--rounds", "1"),

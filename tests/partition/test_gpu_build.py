@@ -70,6 +70,16 @@ def twins(monkeypatch):
     monkeypatch.setattr(HOME, "EDGES_PER_BLOCK", 64)
 
 
+@pytest.fixture
+def built(monkeypatch):
+    """Return a list of the partitions that GPUs finish."""
+    finished, finish = [], gpu_build.RowsBuild.finish
+    monkeypatch.setattr(
+        gpu_build.RowsBuild, "finish", lambda self, *args: finished.append(self) or finish(self, *args)
+    )
+    return finished
+
+
 @pytest.mark.parametrize(
     ("name", "count", "kind", "directed", "directions", "policy", "weights"),
     pairwise_cover(
@@ -82,12 +92,14 @@ def twins(monkeypatch):
         [None, *WEIGHTS],
     ),
 )
-def test_a_gpu_builds_the_partitions_of_the_host(name, count, kind, directed, directions, policy, weights):
+def test_a_gpu_builds_the_partitions_of_the_host(
+    built, name, count, kind, directed, directions, policy, weights
+):
     graph = graph_of(name, directed=directed, weights=weights)
     how = {"policy": policy, "directions": directions}
     gpus = [kind(f"cuda:{p}", p) for p in range(count)]
     placed = ev.partition(graph, gpus, **how)
-    assert any(gpu.sorts for gpu in gpus)
+    assert len(built) == sum(p.owned > 0 for p in placed.partitions)
     check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)], **how))
 
 
@@ -119,11 +131,25 @@ def test_a_gpu_next_to_a_cpu(monkeypatch):
     check_same(placed, ev.partition(graph, on, alpha=0.4))
 
 
+@pytest.mark.parametrize("refused", range(3))
+def test_the_host_builds_what_a_gpu_cannot(monkeypatch, refused):
+    graph = graph_of("rmat", directed=True)
+    parts = import_module("evener.partition.gpu_parts").PartBuild
+    allocate = parts.allocate_part
+    on = [Reading("cuda:0", 0), Reading("cuda:1", 1), Reading("cuda:1", 1)]
+    with monkeypatch.context() as refusing:
+        refusing.setattr(
+            parts, "allocate_part", lambda self, others: self.p != refused and allocate(self, others)
+        )
+        placed = ev.partition(graph, on)
+    check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", at) for p, at in enumerate((0, 1, 1))]))
+
+
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_gpu_without_room_to_build_gets_its_partition_from_the_host(monkeypatch, count):
+def test_a_gpu_without_room_to_build_gets_its_partition_from_the_host(monkeypatch, built, count):
     monkeypatch.setattr(gpu_build, "_PIECE_BYTES", PLENTY)
     graph = graph_of("rmat", directed=False)
     gpus = [Sorting(f"cuda:{p}", p) for p in range(count)]
     placed = ev.partition(graph, gpus)
-    assert max(gpu.sorts for gpu in gpus) == count  # the first sorts number the vertices
+    assert not built
     check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,8 @@ def csr_tensor(graph: Adjacency) -> Any:
     if values is None:
         values = torch.ones(graph.m, device=heads.device)
     # The rows are right, and PyTorch warns unless the check is switched on or off.
-    with torch.sparse.check_sparse_tensor_invariants(enable=False):
+    with torch.sparse.check_sparse_tensor_invariants(enable=False), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
         return torch.sparse_csr_tensor(offsets, heads, values, size=(graph.n, graph.n))
 
 

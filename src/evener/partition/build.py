@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,11 +17,12 @@ from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.mirrors import build_own_partitions
 from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import send_rows
+from evener.partition.element_numbering import ElementNumbering
 from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
 from evener.partition.gpu_build import build_whole
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
-from evener.partition.gpu_numbers import number_on_gpu, upload_numbering
+from evener.partition.gpu_numbers import has_room, number_on_gpu, upload_numbering
 from evener.partition.gpu_parts import build_parts
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from evener.partition.distributed.numbers import DistributedNumbers
     from evener.partition.element_numbering import AnyNumbering
     from evener.partition.gpu_build import Whole
-    from evener.partition.gpu_numbers import VertexArrays
+    from evener.partition.gpu_parts import Built
     from evener.partition.policy import Vertices
     from evener.partition.route import Route
     from evener.system.world import World
@@ -266,32 +266,21 @@ def _build(
     gpus = {p: cast("CudaElement", element) for p, element in enumerate(elements) if element.kind == "cuda"}
     if world.size > 1:
         gpus = {}  # GPUs build partitions numbered from 0, so on several ranks the host builds all of them
-    numbers = None
     if len(gpus) == len(elements) == 1:
-        if whole := _build_whole(graph, directions, gpus.pop(0)):
+        if whole := _build_whole(graph, directions, gpus[0]):
             check_row_lengths(whole.longest, elements[0])
             return [whole.partition], [], whole.numbering, None
-    elif len(gpus) == len(elements):
-        numbers = number_on_gpu(
-            graph, gpus[0], owners_of, directions=directions, policy=policy, shares=shares, seed=seed
-        )
-    numbering, arrays = numbers or _number_on_host(
-        graph, directions if len(ranks) > 1 else "both", owners_of, len(ranks), list(gpus.values())
+        gpus.clear()
+    stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
+    numbering, out_degree, on_gpus = _number_and_build(
+        graph, stored, elements, gpus, owners_of, policy=policy, shares=shares, seed=seed
     )
 
-    out_degree = cache(lambda: graph.out_degree().astype(np.uint32))
-
     def build(p: int) -> Partition:
+        degree = graph.out_degree().astype(np.uint32) if out_degree is None else out_degree
         on_host = numbering if isinstance(numbering, Numbering) else numbering.on_host
-        return build_partition(
-            p, on_host, graph, out_degree(), out=directions != "in", in_=directions != "out"
-        )
+        return build_partition(p, on_host, graph, degree, out=directions != "in", in_=directions != "out")
 
-    on_gpus = {}
-    if arrays is not None:
-        first = next(iter(gpus.values()))
-        of_gpus = {p: arrays.copy_to(gpu, first) for p, gpu in gpus.items()}
-        on_gpus = build_parts(graph, numbering.bounds, of_gpus, directions, elements)
     prefixes = directions == "both"
     transferred = transfer_partitions(
         elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks
@@ -299,22 +288,45 @@ def _build(
     return *transferred, numbering, None
 
 
-def _number_on_host(
+def _number_and_build(
     graph: Graph,
     stored: str,
+    elements: Sequence[Element],
+    gpus: Mapping[int, CudaElement],
     owners_of: Callable[[Vertices], NDArray[Any]],
-    partitions: int,
-    gpus: Sequence[CudaElement],
-) -> tuple[AnyNumbering, VertexArrays | None]:
-    """Return the numbers of the vertices, and the arrays of all vertices on the first GPU.
+    *,
+    policy: str,
+    shares: NDArray[np.float64],
+    seed: int,
+) -> tuple[AnyNumbering, NDArray[np.uint32] | None, dict[int, Built]]:
+    """Return the numbers of the vertices, the out-degrees if they are known, and what GPUs could build.
 
-    Policies order by the edges that are `stored`. The arrays are None without a GPU, or without room on it.
+    `stored` are the directions that partitions store, and `gpus` the GPUs that build, by partition. The
+    arrays of all vertices on the GPUs are free afterwards.
     """
-    by_degree, degree, out_degree = descending_degree_on_host(graph)
-    owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
-    del degree
-    numbering = number_vertices(by_degree, owner, partitions)
-    return numbering, upload_numbering(numbering, graph, gpus[0], out_degree, stored) if gpus else None
+    numbering: AnyNumbering
+    numbers, out_degree, first = None, None, next(iter(gpus.values()), None)
+    if first is not None and len(gpus) == len(elements):
+        numbers = number_on_gpu(
+            graph, first, owners_of, directions=stored, policy=policy, shares=shares, seed=seed
+        )
+    if numbers is not None:
+        numbering, arrays = numbers
+    else:
+        by_degree, degree, out_degree = descending_degree_on_host(graph)
+        owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
+        del degree
+        numbering, arrays = number_vertices(by_degree, owner, len(shares)), None
+        if first is not None:
+            arrays = upload_numbering(numbering, graph, first, out_degree, stored)
+    if first is None or arrays is None:
+        return numbering, out_degree, {}
+    able = {p: gpu for p, gpu in gpus.items() if gpu is first or has_room(graph, gpu, stored)}
+    of_gpus = {p: arrays.copy_to(gpu, first) for p, gpu in able.items()}
+    on_gpus = build_parts(graph, numbering.bounds, of_gpus, stored, elements)
+    if len(on_gpus) < len(elements) and isinstance(numbering, ElementNumbering):
+        numbering = numbering.on_host  # the host builds the other partitions
+    return numbering, out_degree, on_gpus
 
 
 def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> Whole | None:

@@ -76,7 +76,7 @@ class ElementNumbering:
 
     def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:
         """Return the local number, on its owner, of each mirror of a partition in host memory."""
-        return self.places_of(partition.vertices[partition.owned :])[1]
+        return self._local_of(partition.vertices[partition.owned :])
 
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex."""
@@ -85,10 +85,13 @@ class ElementNumbering:
 
     def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """Return the owners and the local numbers of vertices."""
-        given = vertices.astype(np.uint32, copy=False)
-        local = np.empty(len(given), np.uint32)
-        kernels.gather_values(read_only(self.local), read_only(given), local)
-        return np.zeros(len(given), np.uint8) if self._owner is None else self.owner[given], local
+        owner = np.zeros(len(vertices), np.uint8) if self._owner is None else self.owner[vertices]
+        return owner, self._local_of(vertices)
+
+    def _local_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
+        local = np.empty(len(vertices), np.uint32)
+        kernels.gather_values(read_only(self.local), read_only(vertices.astype(np.uint32, copy=False)), local)
+        return local
 
     def _value(self, array: Any, vertex: int) -> int:
         return int(self._element.download(array[vertex : vertex + 1])[0])

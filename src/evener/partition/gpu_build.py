@@ -259,9 +259,9 @@ class RowsBuild:
             copies[number % _PAGES] = arrived = element.copy_in(page, landing)
             element.wait_for(arrived)
             element.begin_round()  # the next copy waits for earlier kernels, and not for those below
-            for bounds, owned, out in receivers:
+            for bounds, first_number, out in receivers:
                 element.run(
-                    kernel, offsets, self.numbers, bounds, owned, first, first + len(piece), landing,
+                    kernel, offsets, self.numbers, bounds, first_number, first, first + len(piece), landing,
                     out.view(unsigned),
                 )  # fmt: skip
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.partition import Numbering
 
-__all__ = ["VertexArrays", "copied", "number_on_gpu", "upload_numbering"]
+__all__ = ["VertexArrays", "copied", "has_room", "number_on_gpu", "upload_numbering"]
 
 
 class VertexArrays(NamedTuple):
@@ -43,6 +43,12 @@ class VertexArrays(NamedTuple):
     vertices: Any
     out_degree: Any
     offsets: dict[str, Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (self.vertices, self.out_degree, *self.offsets.values())
+        return sum(array.nbytes for array in arrays)
 
     def copy_to(self, gpu: CudaElement, source: CudaElement) -> VertexArrays:
         """Return the arrays in the memory of another GPU, given the GPU that has them."""
@@ -105,11 +111,16 @@ def upload_numbering(
     numbering: Numbering, graph: Graph, gpu: CudaElement, out_degree: NDArray[np.uint32], directions: str
 ) -> VertexArrays | None:
     """Return the arrays of all vertices on a GPU, given numbers of the host; None if there is no room."""
-    build = RowsBuild(graph, directions, gpu, gpu.room())
-    if not build.numbers_fit(0):
+    if not has_room(graph, gpu, directions):
         return None
+    build = RowsBuild(graph, directions, gpu, gpu.room())
     build.upload_offsets()
     return VertexArrays(gpu.upload(numbering.vertices), gpu.upload(out_degree), build.offsets)
+
+
+def has_room(graph: Graph, gpu: CudaElement, directions: str) -> bool:
+    """Return whether a GPU has room for the arrays of all vertices, and its kernels support the graph."""
+    return RowsBuild(graph, directions, gpu, gpu.room()).numbers_fit(0)
 
 
 def _cut_order(

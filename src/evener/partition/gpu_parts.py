@@ -69,7 +69,7 @@ def build_parts(
 
     def allocate(group: list[int]) -> list[PartBuild]:
         parts: list[PartBuild] = []
-        taken = promised = 0
+        taken, promised = arrays[group[0]].nbytes, 0
         for p in group:
             gpu = cast("CudaElement", elements[p])
             room = gpu.room_after(taken) - promised
@@ -83,14 +83,15 @@ def build_parts(
         return parts
 
     def send(part: int, own: list[PartBuild]) -> None:
-        numba.set_num_threads(threads)
-        if written_by_all:
-            own[0].send_rows(parts, part, len(senders))
-        else:
-            own[0].send_rows(own)
-        own[0].element.wait()
+        try:
+            if written_by_all:
+                own[0].send_rows(parts, part, len(senders))
+            else:
+                own[0].send_rows(own)
+        finally:
+            own[0].element.wait()  # before the memory of another GPU may be freed
 
-    with ThreadPoolExecutor(len(groups)) as pool:
+    with ThreadPoolExecutor(len(groups), initializer=numba.set_num_threads, initargs=(threads,)) as pool:
         senders = [own for own in pool.map(allocate, groups.values()) if own]
         parts = [part for own in senders for part in own]
         gpus = [own[0].element for own in senders]
@@ -142,7 +143,7 @@ class PartBuild(RowsBuild):
         self.most_run_bytes = bytes_excluding_edges(
             owned, n - owned, owned * others, sum(self.counts), directions=len(self.directions)
         )
-        self.allocate_rows(0)
+        self.allocate_rows(0)  # compute-sanitizer does not see what other GPUs write
         return True
 
     @property
@@ -203,6 +204,7 @@ class PartBuild(RowsBuild):
         ]
 
     def _route(self, q: int, owner: Element, begin: int, mirrors: Any) -> Route:
+        """Return the route to owner `q`; the host builds it for an owner on a CPU."""
         first, end = (int(bound) for bound in self.number_bounds[q : q + 2])
         index = self.element.allocate(len(mirrors), np.uint32, exchanged=True)
         self._run("numbers_on_owner", mirrors, self.numbers, first, index)

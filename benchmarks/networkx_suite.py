@@ -66,7 +66,8 @@ def _run(folder, fallback, suite, workers):
         written = Path(scratch, "table.json")
         paths = [*([folder.resolve()] if folder else []), _PLUGIN, os.environ.get("PYTHONPATH", "")]
         environment = {
-            **os.environ,
+            # Variables of another pytest, which may have started this program, are not for these tests.
+            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
             **_ENVIRONMENT,
             "NETWORKX_FALLBACK_TO_NX": "True" if fallback else "",
             "EVENER_NETWORKX_TABLE": str(written),
@@ -94,7 +95,7 @@ def _show_outcomes(runs):
         )
         for run in runs
     ]
-    harness.show("Tests of NetworkX", ["", *outcomes], cells)
+    harness.show("Tests of NetworkX on Evener", ["", *outcomes], cells)
 
 
 def _rows(with_fallback, without):

@@ -29,12 +29,12 @@ MODULES = (
 
 @pytest.mark.slow
 def test_the_tests_of_networkx(tmp_path):
-    environment = os.environ | {
+    others = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = others | {
         "NETWORKX_TEST_BACKEND": "evener",
         "NETWORKX_FALLBACK_TO_NX": "True",
         "NUMBA_NUM_THREADS": "1",
     }
-    environment.pop("PYTEST_ADDOPTS", None)
     modules = [f"networkx.algorithms.{name}" for name in MODULES] + ["networkx.readwrite.tests.test_text"]
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "-n0"]
     # This test has hundreds of parameters, which take minutes.

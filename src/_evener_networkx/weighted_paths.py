@@ -38,8 +38,8 @@ def _length_and_path(G: Any, sources: Any, target: Any, cutoff: Any, weight: Any
     if target is None:
         found = _search(G, sources, weight, cutoff=cutoff)
         return found.lengths(), found.paths()
+    G.numbers(sources)  # NetworkX checks the sources first
     if target in sources:
-        G.numbers(sources)
         return 0, [target]
     end = G.number(target)
     found = _search(G, sources, weight, target=end, cutoff=cutoff)

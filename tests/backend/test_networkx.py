@@ -376,7 +376,7 @@ def test_weights_of_0_are_refused(function):
 def test_eigenvector_centrality_stops_as_networkx_does(monkeypatch):
     """The limit takes twice as many iterations."""
     graph, left = nx.planted_partition_graph(4, 100, 0.2, 0.01, seed=1), left_to_networkx(monkeypatch)
-    given = {"max_iter": 50, "tol": 1e-6}
+    given = {"max_iter": 80, "tol": 1e-6}
     theirs = nx.eigenvector_centrality(graph, backend="networkx", **given)
     ours = nx.eigenvector_centrality(graph, backend="evener", **given)
     assert not left

@@ -131,6 +131,17 @@ def test_a_gpu_next_to_a_cpu(monkeypatch):
     check_same(placed, ev.partition(graph, on, alpha=0.4))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("directed", [True, False])
+def test_the_host_builds_rows_with_too_many_edges_for_a_gpu(monkeypatch, built, count, directed):
+    monkeypatch.setattr(gpu_build, "MAX_DEGREE", 699)  # the hub has 700
+    graph = graph_of("star", directed=directed)
+    placed = ev.partition(graph, [Sorting(f"cuda:{p}", p) for p in range(count)])
+    check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)]))
+    # Of two partitions, the host numbers the vertices, and GPUs build rows of any length.
+    assert len(built) == (sum(p.owned > 0 for p in placed.partitions) if count == 2 else 0)
+
+
 @pytest.mark.parametrize("refused", range(3))
 def test_the_host_builds_what_a_gpu_cannot(monkeypatch, refused):
     graph = graph_of("rmat", directed=True)

@@ -321,8 +321,11 @@ def _number_and_build(
             arrays = upload_numbering(numbering, graph, first, out_degree, stored)
     if first is None or arrays is None:
         return numbering, out_degree, {}
-    able = {p: gpu for p, gpu in gpus.items() if gpu is first or has_room(graph, gpu, stored)}
-    of_gpus = {p: arrays.copy_to(gpu, first) for p, gpu in able.items()}
+    in_memory = {first.memory: arrays}
+    for gpu in gpus.values():
+        if gpu.memory not in in_memory and has_room(graph, gpu, stored):
+            in_memory[gpu.memory] = arrays.copy_to(gpu, first)
+    of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
     on_gpus = build_parts(graph, numbering.bounds, of_gpus, stored, elements)
     if len(on_gpus) < len(elements) and isinstance(numbering, ElementNumbering):
         numbering = numbering.on_host  # the host builds the other partitions

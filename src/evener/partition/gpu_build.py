@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
 
-__all__ = ["RowsBuild", "Whole", "build_whole", "on_gpu"]
+__all__ = ["MAX_DEGREE", "RowsBuild", "Whole", "build_whole", "on_gpu"]
 
 # Highest degree on the GPU.
-_MAX_DEGREE = (1 << 32) - 1
+MAX_DEGREE = (1 << 32) - 1
 # Bytes of a piece of rows that the host copies.
 _PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
@@ -68,11 +68,7 @@ def build_whole(
     """
     # The local numbers stay on the GPU.
     build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
-    if not build.numbers_fit(graph.n):
-        return None
-    build.upload_offsets()
-    degrees = build.degrees()
-    if degrees is None:
+    if (degrees := build.begin()) is None:
         return None
     out_degree, degree = degrees
     vertices, local = build.number(degree)
@@ -145,6 +141,13 @@ class RowsBuild:
 
     # ---- vertices -------------------------------------------------------------------------------
 
+    def begin(self) -> tuple[Any, Any] | None:
+        """Copy the offsets, and return the out-degrees and degrees; None if `build_whole` returns None."""
+        if not self.numbers_fit(self.graph.n):
+            return None
+        self.upload_offsets()
+        return self.degrees()
+
     def upload_offsets(self) -> None:
         """Copy the offsets of the graph."""
         self.offsets = {d: self.element.upload(rows.offsets) for d, rows in self.rows.items()}
@@ -173,7 +176,7 @@ class RowsBuild:
             degree = element.allocate(graph.n, np.uint32, 0)
         else:
             counted = graph.in_degree() if "out" in stored else graph.out_degree()
-            if counted.max(initial=0) > _MAX_DEGREE:
+            if counted.max(initial=0) > MAX_DEGREE:
                 return None
             degree = element.upload(counted.astype(np.uint32))
         for d in stored:
@@ -181,7 +184,7 @@ class RowsBuild:
             if offsets is None:
                 offsets = element.upload((graph if d == "out" else graph.reverse).offsets)
             # The kernel returns the complement of the highest degree.
-            if (1 << 64) - 1 - self.result("add_degrees", offsets, degree) > _MAX_DEGREE:
+            if (1 << 64) - 1 - self.result("add_degrees", offsets, degree) > MAX_DEGREE:
                 return None
         return degree
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.gpu_build import RowsBuild, on_gpu
+from evener.partition.gpu_build import MAX_DEGREE, RowsBuild, on_gpu
 from evener.partition.partition import EDGES_PER_BLOCK
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EdgesBuild", "has_edges_on"]
 
-# Highest degree on the GPU, in all directions.
-_MAX_DEGREE = (1 << 32) - 1
 # Most edges that are sorted at a time. More at a time means fewer passes over all edges.
 _MOST_SORTED = 1 << 30
 # Most passes over all edges for a direction. With little memory, the host builds the rows.
@@ -42,7 +40,7 @@ class EdgesBuild(RowsBuild):
     def numbers_fit(self, owned: int) -> bool:
         """Return true in the same cases as for rows, if no degree can be too high for the GPU."""
         highest = self.graph.m * (2 if self.graph.directed else 1)
-        return highest <= _MAX_DEGREE and super().numbers_fit(owned)
+        return highest <= MAX_DEGREE and super().numbers_fit(owned)
 
     def edges_of(self, direction: str) -> GpuEdges:
         """Return the edges with tails as rows for "out", and with heads as rows for "in"."""

@@ -84,11 +84,7 @@ def number_on_gpu(
     `build_whole`.
     """
     build = RowsBuild(graph, directions, gpu, gpu.room())
-    if not build.numbers_fit(graph.n):
-        return None
-    build.upload_offsets()
-    degrees = build.degrees()
-    if degrees is None:
+    if (degrees := build.begin()) is None:
         return None
     out_degree, degree = degrees
     by_degree, position = build.number(degree)
@@ -96,12 +92,11 @@ def number_on_gpu(
     if graph.directed and directions != "both":
         stored = out_degree if directions == "out" else build.degrees_in("in")
         order, position = build.number(stored)
-    owner = gpu.allocate(graph.n, owner_array(0, len(shares)).dtype)
     if find_policy(policy).gpu_places is None:
         vertices = Vertices(gpu.download(order), gpu.download(stored), gpu.download(degree), graph)
         owner = gpu.upload(owners_of(vertices))
     else:
-        _cut_order(gpu, position, stored, owner, policy, shares, seed)
+        owner = _cut_order(gpu, position, stored, policy, shares, seed)
     del degrees, degree, stored, order, position
     numbering, by_number = _number(gpu, by_degree, owner, len(shares))
     return numbering, VertexArrays(by_number, out_degree, build.offsets)
@@ -127,12 +122,11 @@ def _cut_order(
     gpu: CudaElement,
     position: Any,
     degree: Any,
-    owner: Any,
     policy: str,
     shares: NDArray[np.float64],
     seed: int,
-) -> None:
-    """Write the owner of each vertex: a part of the order of a policy with its share of the edges."""
+) -> Any:
+    """Return the owner of each vertex, by cutting the order of a policy at the shares of the edges."""
     places_of: Any = find_policy(policy).gpu_places
     places, n = places_of(gpu, position, seed), len(position)
     sums = gpu.allocate(-(-n // PIECE), np.uint64, 0)
@@ -144,7 +138,9 @@ def _cut_order(
         return gpu.download(found)
 
     cuts = cut_positions(gpu.download(sums), degrees_from, shares / shares.sum(), n)
+    owner = gpu.allocate(n, owner_array(0, len(shares)).dtype)
     gpu.run(gpu.kernel("numbering.owners_of_places"), places, gpu.upload(np.array(cuts, np.uint64)), owner)
+    return owner
 
 
 def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tuple[ElementNumbering, Any]:

@@ -11,6 +11,17 @@
 // The places of arrays in a table of their addresses on all GPUs.
 enum PeerArray { LABEL, PAIRS, LENGTH, GIANT, OUTSIDE };
 
+// Make each vertex with edges and each mirror a tree of its own, and label each vertex without edges with its global
+// number.
+__device__ inline void begin_connected(
+    Array<const u32> vertices, u64 owned, u64 connected, Array<u32> component, Array<u32> label
+) {
+    for (u64 v = thread_of_grid(); v < component.length; v += threads_of_grid()) {
+        if (v < connected || v >= owned) component[v] = (u32)v;
+        else label[v] = vertices[v];
+    }
+}
+
 // Flag the owned vertices outside the tree `root`, and label roots with their global numbers. Vertices from
 // `connected` on have no edges and no flag. The trees must be flat.
 __device__ inline void flag_outside(
@@ -110,18 +121,7 @@ __device__ inline void relabel_all(
         label[v] = component[v] == root ? giant : root_of(joined, label[v]);
 }
 
-// Make each vertex with edges and each mirror a tree of its own, and label each vertex without edges with its global
-// number.
-__global__ void PARALLEL(256) begin_together(
-    Array<const u32> vertices, u64 owned, u64 connected, Array<u32> component, Array<u32> label
-) {
-    for (u64 v = thread_of_grid(); v < component.length; v += threads_of_grid()) {
-        if (v < connected || v >= owned) component[v] = (u32)v;
-        else label[v] = vertices[v];
-    }
-}
-
-// Label each vertex with the smallest number in its component, on all GPUs of a group, after `begin_together`.
+// Label each vertex with the smallest number in its component, on all GPUs of a group.
 //
 // `linked_first` neighbours of each vertex are linked before the giant tree is skipped. `peers` is a table of
 // addresses, by PeerArray and GPU. If `directed` is not 0, the in-edges are linked too. At the end, ``giant[0]``
@@ -138,6 +138,7 @@ __global__ void PARALLEL(256, 8) label_together(
     Array<const u32> tree = {component.at, component.length}, known = {label.at, label.length};
     const Mirrored* routes = (const Mirrored*)mirrored.at;
     u64 count = mirrored.length * sizeof(u64) / sizeof(Mirrored);
+    begin_connected(vertices, owned, connected, component, label);
     GroupSum group_sum(grid, group);
     attach_to_hub(offsets, targets, rows, owned, component);
     grid.sync();

@@ -30,12 +30,10 @@ def label_on_group(
     component, outside, pairs, joined = engine.several_arrays(
         ("all", "uint32"), ("bits", "uint64"), ("mirrors", "uint64"), (graph.n, "uint32")
     )
-    engine.superstep("link", active=engine.owned, edges=graph.m)
-    # A kernel of its own, so that GPUs work while the host prepares the next one.
-    engine.compute(kernels.begin_together, engine.vertices, engine.owned, engine.connected, component, label)
     giant, length = engine.counters(2)
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
+    engine.superstep("link", active=engine.owned, edges=graph.m)
     ends = engine.compute(
         kernels.label_together, offsets, targets, in_offsets, in_targets, engine.vertices,
         int(graph.directed), engine.out_rows, engine.owned, engine.connected, linked_first, component, label,

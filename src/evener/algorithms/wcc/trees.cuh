@@ -65,26 +65,10 @@ __device__ inline void attach_to_hub(
 __device__ inline void link_neighbours(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 count, u64 limit, Array<u32> component
 ) {
-    struct Row {
-        u64 begin;
-        u64 end;
-        u32 neighbour;  // the first one
-    };
-    auto row_of = [&](u64 v) {
-        Row row = {0, 0, 0};
-        if (v >= rows) return row;
-        row.begin = offsets[v];
-        row.end = least(row.begin + count, offsets[v + 1]);
-        if (row.begin < row.end) row.neighbour = read_first(targets, v, row.begin, row.begin);
-        return row;
-    };
-    // A thread reads its next row before it links the edges of a row.
-    Row next = row_of(thread_of_grid());
     for (u64 v = thread_of_grid(); v < rows; v += threads_of_grid()) {
-        Row row = next;
-        next = row_of(v + threads_of_grid());
-        for (u64 e = row.begin; e < row.end; e++) {
-            u32 neighbour = e == row.begin ? row.neighbour : read_first(targets, v, row.begin, e);
+        u64 begin = offsets[v], end = least(begin + count, offsets[v + 1]);
+        for (u64 e = begin; e < end; e++) {
+            u32 neighbour = read_first(targets, v, begin, e);
             if (neighbour < limit) link(component, (u32)v, neighbour);
         }
     }

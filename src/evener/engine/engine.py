@@ -359,7 +359,7 @@ class Engine(Workspace):
         if not any(steps):
             return []
         in_turn = work_estimate is not None and work_estimate < MIN_PARALLEL_WORK
-        if self.routes:
+        if any(phase != "compute" for own in steps for phase, _, _ in own):
             for element in self.elements:
                 element.begin_round()
         done = run_steps(self.elements, steps, 0 if in_turn else self._workers)

@@ -28,6 +28,8 @@ def search_on_group(
     engine: Engine, group: ElementGroup, graph: Graph, goal: Goal, tuning: Tuning, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
     """Return the distances and the parents of a search, which may pass the cutoff and the target."""
+    # Before the arrays are filled, because the host waits for the GPU that has the number.
+    source = engine.at_vertex(goal.numbers[0]) if len(goal.numbers) == 1 else engine.scalar(NO_VERTEX)
     # Distances of -1, and NO_VERTEX as the parents.
     distance, parent = engine.several_arrays(("owned", "int32"), ("owned", "uint32"), byte=0xFF)
     visited, frontier, next_frontier, length, next_length, offer_bounds = engine.several_arrays(
@@ -42,10 +44,7 @@ def search_on_group(
         (*engine.in_[:2], engine.in_rows) if bottom_up else (offsets, targets, engine.out_rows)
     )
     n = graph.n
-    if len(goal.numbers) == 1:
-        source = engine.at_vertex(goal.numbers[0])
-    else:
-        source = engine.scalar(NO_VERTEX)
+    if len(goal.numbers) > 1:
         engine.superstep("begin")
         engine.compute(
             step_kernels.begin, offsets, engine.vertices, goal.sources(engine), distance, parent, visited,

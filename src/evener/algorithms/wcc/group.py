@@ -27,8 +27,8 @@ def label_on_group(
     `linked_first` is the number of neighbours that are linked before the giant tree is skipped.
     """
     (label,) = engine.several_arrays(("all", "uint32"))
-    component, pairs, joined = engine.several_arrays(
-        ("all", "uint32"), ("mirrors", "uint64"), (graph.n, "uint32")
+    component, outside, pairs, joined = engine.several_arrays(
+        ("all", "uint32"), ("bits", "uint64"), ("mirrors", "uint64"), (graph.n, "uint32")
     )
     giant, length = engine.counters(2)
     offsets, targets, _ = engine.out
@@ -37,6 +37,7 @@ def label_on_group(
     ends = engine.compute(
         kernels.label_together, offsets, targets, in_offsets, in_targets, engine.vertices,
         int(graph.directed), engine.out_rows, engine.owned, engine.connected, linked_first, component, label,
-        giant, pairs, length, joined, group.addresses([label, pairs, length]), group.mirrored, reduce=list,
+        giant, outside, pairs, length, joined, group.addresses([label, pairs, length, giant, outside]),
+        group.mirrored, reduce=list,
     )  # fmt: skip
     return component, label, giant, ends

@@ -12,9 +12,9 @@ __global__ void PARALLEL(256) begin(
 __global__ void PARALLEL(256) link_first(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 count, Array<u32> component, Grid grid
 ) {
-    attach_to_hub(offsets, targets, rows, component);
+    attach_to_hub(offsets, targets, rows, component.length, component);
     grid.sync();
-    link_neighbours(offsets, targets, rows, count, component);
+    link_neighbours(offsets, targets, rows, count, component.length, component);
 }
 
 __global__ void PARALLEL(256) compress(u64 connected, Array<u32> component) { flatten(connected, component); }
@@ -29,7 +29,8 @@ __global__ void PARALLEL(256) link_rest(
     Array<u32> component, Grid grid, Pieces pieces
 ) {
     LongRows long_rows(pieces, grid);
-    link_others(offsets, targets, connected, skip, (u32)giant[0], component, long_rows);
+    auto itself = [](u32 neighbour) { return neighbour; };
+    link_others(offsets, targets, connected, skip, (u32)giant[0], component, long_rows, itself);
 }
 
 // Count the edges from the tree of ``giant[0]`` to mirrors with the label `giant_label`.
@@ -51,7 +52,8 @@ __global__ void PARALLEL(256) edges_between(
 }
 
 __global__ void PARALLEL(256) min_labels(u64 connected, Array<const u32> component, Array<u32> label) {
-    lower_labels(connected, component, label);
+    Array<const u32> number = {label.at, label.length};  // labels of vertices that are no roots do not change
+    lower_labels(connected, component, number, label);
 }
 
 __global__ void PARALLEL(256) broadcast_labels(u64 connected, Array<const u32> component, Array<u32> label) {

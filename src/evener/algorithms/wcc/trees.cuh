@@ -47,23 +47,30 @@ __device__ inline void link(Array<u32> component, u32 u, u32 v) {
     }
 }
 
-// Make vertex 0, the largest hub, the parent of its first neighbours. All vertices must be roots before. So the
-// L1 cache does not keep hubs as roots, which would be stale for all later links.
+// Make vertex 0, the largest hub, the parent of its first neighbours below `limit`. All vertices must be roots
+// before. So the L1 cache does not keep hubs as roots, which would be stale for all later links.
 __device__ inline void attach_to_hub(
-    Array<const u64> offsets, Tiered<u32> targets, u64 rows, Array<u32> component
+    Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 limit, Array<u32> component
 ) {
     if (rows == 0) return;
     u64 end = least(offsets[0] + ATTACHED, offsets[1]);
-    for (u64 e = offsets[0] + thread_of_grid(); e < end; e += threads_of_grid()) component[read(targets, e)] = 0;
+    for (u64 e = offsets[0] + thread_of_grid(); e < end; e += threads_of_grid()) {
+        u32 neighbour = read(targets, e);
+        if (neighbour < limit) component[neighbour] = 0;
+    }
 }
 
-// Link each vertex with its first `count` neighbours, which have the highest degrees.
+// Link each vertex with those of its first `count` neighbours that are below `limit`. The first neighbours have
+// the highest degrees.
 __device__ inline void link_neighbours(
-    Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 count, Array<u32> component
+    Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 count, u64 limit, Array<u32> component
 ) {
     for (u64 v = thread_of_grid(); v < rows; v += threads_of_grid()) {
         u64 begin = offsets[v], end = least(begin + count, offsets[v + 1]);
-        for (u64 e = begin; e < end; e++) link(component, (u32)v, read_first(targets, v, begin, e));
+        for (u64 e = begin; e < end; e++) {
+            u32 neighbour = read_first(targets, v, begin, e);
+            if (neighbour < limit) link(component, (u32)v, neighbour);
+        }
     }
 }
 
@@ -154,16 +161,19 @@ template <typename Selected, typename Visit> __device__ inline void over_edges(
     });
 }
 
-// Link each vertex outside the tree `root` with its neighbours from the `skip`-th on. It contains a grid barrier.
+// Link each vertex outside the tree `root` with ``tree_of(neighbour)`` of its neighbours from the `skip`-th on. It
+// contains a grid barrier.
 //
 // Vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
 // Vertices from `connected` on have no edges.
-__device__ inline void link_others(
+template <typename TreeOf> __device__ inline void link_others(
     Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, u32 root, Array<u32> component,
-    LongRows& long_rows
+    LongRows& long_rows, TreeOf tree_of
 ) {
     auto outside = [&](u64 v) { return look(component[v]) != root; };
-    over_edges(offsets, connected, skip, outside, long_rows, [&](u32 v, u64 e) { link(component, v, targets[e]); });
+    over_edges(offsets, connected, skip, outside, long_rows, [&](u32 v, u64 e) {
+        link(component, v, tree_of(targets[e]));
+    });
 }
 
 // Atomically lower the label of a root.
@@ -171,12 +181,14 @@ __device__ inline void lower(Array<u32> label, u32 root, u32 least_label) {
     if (least_label < look(label[root])) atomicMin(&label[root], least_label);
 }
 
-// Set the label of each root to the smallest label of the owned vertices in its tree. The trees must be flat,
-// and vertices from `connected` on have no edges.
+// Set the label of each root to the smallest number of the owned vertices in its tree. Its label must be its own
+// number before. The trees must be flat, and vertices from `connected` on have no edges.
 //
-// Most vertices have the same root. So a thread keeps the smallest label of consecutive vertices with the
-// same root. At the end, the threads of a warp combine their labels.
-__device__ inline void lower_labels(u64 connected, Array<const u32> component, Array<u32> label) {
+// Most vertices have the same root. So a thread keeps the smallest number of consecutive vertices with the
+// same root. At the end, the threads of a warp combine their numbers.
+__device__ inline void lower_labels(
+    u64 connected, Array<const u32> component, Array<const u32> number, Array<u32> label
+) {
     u32 kept = NO_VERTEX, least_label = NO_VERTEX;
     for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
         u32 root = component[v];
@@ -186,7 +198,7 @@ __device__ inline void lower_labels(u64 connected, Array<const u32> component, A
             kept = root;
             least_label = NO_VERTEX;
         }
-        least_label = least(least_label, label[v]);
+        least_label = least(least_label, number[v]);
     }
     u32 shared = __shfl_sync(ALL, kept, 0);
     u32 together = across(kept == shared ? least_label : NO_VERTEX, Min());

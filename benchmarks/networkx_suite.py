@@ -1,9 +1,8 @@
 """Question: which of NetworkX's own tests pass on the backend `evener`, and which calls does it refuse.
 
 Each version of NetworkX runs twice. With fallback, NetworkX itself does refused calls. Without fallback, a
-refused call ends its test. The two runs of a version share the processes. Each folder of --versions has a
-version of NetworkX. The default is the installed version. The rows are those of the newest version. The
-record is written after each version.
+refused call ends its test. Both runs share the processes. Each folder of --versions has a version of
+NetworkX. The default is the installed version. Each version has a record of its own.
 
     pip install --no-deps --target versions/3.4 networkx==3.4
     python benchmarks/networkx_suite.py --versions versions/* --processes 28
@@ -42,31 +41,25 @@ def main():
     parser.add_argument("--no-record", action="store_true", help="print only")
     options = parser.parse_args()
 
-    runs, functions = [], {}
+    ended = [_version(folder, options) for folder in options.versions]
+    sys.exit(not all(ended))
+
+
+def _version(folder, options):
+    """Run the tests of one version, and return whether both runs ended without a failure."""
     workers = max(1, options.processes // 2)
-    for folder in options.versions:
-        with ThreadPoolExecutor(2) as pool:
-            tables = pool.map(_run, repeat(folder), (True, False), repeat(options.suite), repeat(workers))
-        for table in filter(None, tables):
-            functions[table["networkx"], table["fallback"]] = table.pop("functions")
-            runs.append(table)
-        if runs:
-            _report(runs, functions, record=not options.no_record)
-    ended = len(runs) == 2 * len(options.versions)
-    sys.exit(not ended or any("failed" in run["outcomes"] for run in runs))
-
-
-def _report(runs, functions, record):
+    with ThreadPoolExecutor(2) as pool:
+        runs = [*pool.map(_run, repeat(folder), (True, False), repeat(options.suite), repeat(workers))]
+    if None in runs:
+        return False
     _show_outcomes(runs)
-    both = [version for version, fallback in functions if fallback and (version, False) in functions]
-    newest = max(both, key=lambda version: [int(part) for part in version.split(".")], default=None)
-    rows = _rows(functions[newest, True], functions[newest, False]) if newest else []
+    version, rows = runs[0]["networkx"], _rows(*(run.pop("functions") for run in runs))
     cells = [(row["function"], *(row[number] for number in _NUMBERS)) for row in rows]
-    harness.show(f"Functions of NetworkX {newest}", ["", *_NUMBERS], cells)
-    if record:
-        harness.record(
-            "networkx_suite", question=__doc__.splitlines()[0], runs=runs, newest=newest, rows=rows
-        )
+    harness.show(f"Functions of NetworkX {version}", ["", *_NUMBERS], cells)
+    if not options.no_record:
+        question = __doc__.splitlines()[0]
+        harness.record(f"networkx_suite_{version}", question=question, runs=runs, rows=rows)
+    return all("failed" not in run["outcomes"] for run in runs)
 
 
 def _run(folder, fallback, suite, workers):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -40,8 +41,8 @@ class ElementGroup:
     Attributes
     ----------
     incoming : PartitionedArray
-        For each element a table of the mirrors of its vertices: partition, first mirror, count, address of
-        `Route.index`; uint64.
+        For each element a table of the mirrors of its vertices: partition, first mirror, count, addresses of
+        `Route.index`, `Route.owner_bitmap` and `Route.rank`; uint64.
     mirrored : PartitionedArray
         For each element a table of its mirrors: owner, first mirror, count, first vertex if the owner's
         vertices are contiguous (else 2^64 - 1), words of the bitmap, addresses of
@@ -56,18 +57,21 @@ class ElementGroup:
         incoming: list[list[int]] = [[] for _ in elements]
         mirrored: list[list[int]] = [[] for _ in elements]
         own = range(first, first + len(elements))
-        # Routes to other ranks, with copies of the owner's lookups here.
+        # Routes with copies of the owner's lookups here, which kernels read in each step.
         self._copies: list[Route] = []
         for route in routes:
             if route.owner in own:
                 incoming[route.owner - first] += [
                     route.mirror_partition, route.begin, len(route), _address(route.index),
+                    _address(route.owner_bitmap), _address(route.rank),
                 ]  # fmt: skip
             if route.mirror_partition in own:
-                here, seen = route.mirror_partition - first, route
-                if route.owner not in own:
+                here = route.mirror_partition - first
+                if route.owner in own:
+                    seen = _copy_lookups(route, elements[route.owner - first], elements[here])
+                else:
                     seen = upload_route(route, elements[here])
-                    self._copies.append(seen)
+                self._copies.append(seen)
                 mirrored[here] += [
                     seen.owner, seen.begin, len(seen),
                     _NOT_CONTIGUOUS if seen.first is None else seen.first, len(seen.owner_bitmap),
@@ -144,6 +148,12 @@ def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementG
 def forget_group(partitioned: PartitionedGraph) -> None:
     """Let the next run on a partitioned graph make a new group, after an error."""
     _groups.pop(partitioned, None)
+
+
+def _copy_lookups(route: Route, owner: Element, element: Element) -> Route:
+    """Return a route with copies of the owner's bitmap and its rank on the element of the mirrors."""
+    bitmap, rank = (element.upload(owner.download(array)) for array in (route.owner_bitmap, route.rank))
+    return replace(route, owner_bitmap=bitmap, rank=rank)
 
 
 def _address(array: Any) -> int:

@@ -123,7 +123,7 @@ __global__ void PARALLEL(256, 6) search(
                 grid.sync();
                 u64 own = step_up(
                     in_offsets, in_targets, vertices, in_rows, level + (i32)levels, distance, parent, visited,
-                    here, turned ? frontier : next_frontier
+                    here, StoreHalf{turned ? frontier : next_frontier}
                 );
                 sums = group_sum.sum(own);
                 if (group_sum.failed) break;

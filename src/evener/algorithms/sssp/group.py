@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.engine.group import ElementGroup
 
-__all__ = ["GROUP_EDGES_TO_SWEEP_AGAIN", "GROUP_WIDTH", "settle_on_group"]
+__all__ = ["GROUP_EDGES_TO_SWEEP_AGAIN", "GROUP_WIDTH", "settle_on_group", "sweep_on_group"]
 
 kernels = KernelFile(__package__, "group")
 
@@ -54,3 +54,15 @@ def settle_on_group(
         if left:
             return True
     return False
+
+
+def sweep_on_group(engine: Engine, state: SearchState, m: int, few: int, *, group: ElementGroup) -> None:
+    """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
+    s = state
+    peers = group.addresses([s.pending, s.distance])
+    offsets, targets, _ = engine.in_
+    engine.superstep("sweep", active=engine.owned, edges=m)
+    engine.compute(
+        kernels.sweep_together, offsets, targets, unsigned(engine.in_weights), few, s.distance, s.parent,
+        s.pending, peers, group.incoming,
+    )  # fmt: skip

@@ -26,7 +26,12 @@ import numpy as np
 
 from evener.algorithms.bfs.bfs import search_edges
 from evener.algorithms.sssp import SPEC
-from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
+from evener.algorithms.sssp.group import (
+    GROUP_EDGES_TO_SWEEP_AGAIN,
+    GROUP_WIDTH,
+    settle_on_group,
+    sweep_on_group,
+)
 from evener.algorithms.sssp.range_check import check_range
 from evener.algorithms.sssp.settle import (
     FAR,
@@ -77,7 +82,7 @@ WIDER_AFTER_SWEEP = 8
 # Part of a sweep, in edges, that searches the rows of hubs before all other rows.
 HUB_SHARE = 1 / 4
 # Edges whose weights are sampled to choose delta.
-_SAMPLE = 1 << 16
+_SAMPLE = 1 << 12
 _NO_LIMIT = 1 << 62
 
 
@@ -228,26 +233,22 @@ def settle_distances(
     engine.superstep("begin")
     engine.compute(kernels.begin, sources, state.distance, state.pending)
     settle: Callable[..., bool] = settle_single if engine.single else settle_together
+    sweep: Callable[..., None] = _sweep
     again = EDGES_TO_SWEEP_AGAIN
     if engine.group is not None and not state.writes_checkpoints:
-        settle, again = partial(settle_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
+        settle = partial(settle_on_group, group=engine.group)
+        sweep, again = partial(sweep_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
     while settle(engine, state, delta, state.far):
-        _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
+        sweep(engine, state, m, m // again)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         state.budget = _NO_LIMIT
         if settle is settle_together:
             delta *= WIDER_AFTER_SWEEP
 
 
-def _sweep(
-    engine: Engine,
-    m: int,
-    few: int,
-    distance: PartitionedArray,
-    parent: PartitionedArray,
-    pending: PartitionedArray,
-) -> None:
+def _sweep(engine: Engine, state: SearchState, m: int, few: int) -> None:
     """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
+    distance, pending = state.distance, state.pending
     offsets, targets, _ = engine.in_
     weights = unsigned(engine.in_weights)
     parts = _parts_of_sweep(engine)
@@ -260,7 +261,7 @@ def _sweep(
             engine.pull(distance)
             # distance = distance min (Aᵀ min.+ distance)
             edges += engine.compute(
-                kernels.sweep, offsets, targets, weights, blocks, floor, distance, parent, pending
+                kernels.sweep, offsets, targets, weights, blocks, floor, distance, state.parent, pending
             )
 
 

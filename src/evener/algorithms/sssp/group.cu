@@ -39,6 +39,9 @@ __device__ inline u64 receive_distances(
 // distance is read. `peers` is a table of the addresses of `pending` and `distance` on each GPU. The kernel
 // stops when a bucket leaves vertices over on a GPU.
 //
+// A GPU writes the distance of each vertex that it relaxes to the mirrors on other GPUs. So afterwards, only the
+// mirrors of pending vertices may have larger distances than their owners.
+//
 // Returns (vertices, edges, left, waiting) of this GPU, as `relax_buckets`. The number of vertices is
 // GROUP_FAILED if a GPU did not answer.
 template <typename Distance, typename Weight>
@@ -54,6 +57,10 @@ __global__ void PARALLEL(256, 5) relax_together(
     Array<const Distance> known = {distance.at, distance.length};
     Peers<u32> pending_of = {peers.at};
     Peers<Distance> distance_of = {peers.at + group.size};
+    auto entered = [&](u32 u) {
+        Distance own = look(distance[u]);
+        over_mirrors(incoming, distance_of, u, [&](Distance& mirror) { fetch_min(mirror, own); });
+    };
     u64 vertices = 0, edges = 0, left = 0, waiting = 1;
     for (u64 bucket = 0; left == 0; bucket++) {
         double lowest = min_pending_of_thread(owned, known, pending);
@@ -72,8 +79,7 @@ __global__ void PARALLEL(256, 5) relax_together(
             u64 new_mirrors = 0;
             left = relax_queue(
                 loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending,
-                in_bucket, queue, length, next_queue, next_length, bucket_edges, new_mirrors,
-                vertices
+                in_bucket, queue, length, next_queue, next_length, bucket_edges, new_mirrors, vertices, entered
             );
             Totals all = group_sum.sum(new_mirrors, first_of_grid() ? left : 0).all;
             left = all.second;
@@ -111,6 +117,7 @@ __global__ void PARALLEL(256) sweep_together(
     Peers<Distance> distance_of = {peers.at + group.size};
     u64 owned = offsets.length - 1, sweeps = 0, edges = few + 1;
     for (u64 v = thread_of_grid(); v < owned; v += threads_of_grid()) {
+        if (!pending.test(v)) continue;
         Distance own = distance[v];
         over_mirrors(incoming, distance_of, v, [&](Distance& mirror) { mirror = own; });
     }

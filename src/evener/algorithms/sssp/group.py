@@ -5,7 +5,7 @@ The owners of mirrors read their new distances in place, until the bucket is emp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from evener.kernels.kernel import KernelFile
 from evener.spec.arguments import unsigned
@@ -29,16 +29,9 @@ GROUP_WIDTH = 2
 GROUP_EDGES_TO_SWEEP_AGAIN = 20
 
 
-def settle_on_group(
-    engine: Engine,
-    state: SearchState,
-    delta: float,
-    far: np.uint32 | np.float64,
-    *,
-    group: ElementGroup,
-) -> bool:
+def settle_on_group(engine: Engine, state: SearchState, delta: float, far: np.uint32 | np.float64) -> bool:
     """Settle buckets until no vertex waits. Return True if the next one would relax too many edges."""
-    s = state
+    s, group = state, cast("ElementGroup", engine.group)
     peers = group.addresses([s.pending, s.distance])
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
@@ -56,9 +49,9 @@ def settle_on_group(
     return False
 
 
-def sweep_on_group(engine: Engine, state: SearchState, m: int, few: int, *, group: ElementGroup) -> None:
+def sweep_on_group(engine: Engine, state: SearchState, m: int, few: int) -> None:
     """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
-    s = state
+    s, group = state, cast("ElementGroup", engine.group)
     peers = group.addresses([s.pending, s.distance])
     offsets, targets, _ = engine.in_
     engine.superstep("sweep", active=engine.owned, edges=m)

@@ -62,7 +62,7 @@ __global__ void PARALLEL(256) relax_bucket(
     u64 new_mirrors = 0, vertices = 0;
     u64 left = relax_queue(
         edges, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket,
-        queue, length, next_queue, next_length, bucket_edges, new_mirrors, vertices
+        queue, length, next_queue, next_length, bucket_edges, new_mirrors, vertices, Nothing()
     );
     results.sum(vertices, first_of_grid() ? left : 0);
 }
@@ -110,7 +110,7 @@ __global__ void PARALLEL(256) relax_buckets(
         swap(nearest, next_nearest);
         left = relax_queue(
             loop, grid, offsets, targets, weights, owned, limit, budget, distance, parent, pending, in_bucket,
-            queue, length, next_queue, next_length, bucket_edges, new_mirrors, vertices
+            queue, length, next_queue, next_length, bucket_edges, new_mirrors, vertices, Nothing()
         );
     }
     bool first = first_of_grid();

@@ -87,9 +87,14 @@ class SearchState:
         self.begin_settling()
 
     @property
-    def writes_checkpoints(self) -> bool:
-        """Whether the search writes checkpoints, between buckets."""
-        return self._checkpoints.active
+    def on_group(self) -> bool:
+        """Whether the kernels of a group run the search. They write no checkpoints."""
+        return self._engine.group is not None and not self._checkpoints.active
+
+    @property
+    def mirrors_are_exact(self) -> bool:
+        """Whether mirrors have the distances of their owners when no vertex waits."""
+        return self.on_group and not self._goal.limited
 
     def forget(self) -> None:
         """Make all vertices unreached, after a search that had no limit."""

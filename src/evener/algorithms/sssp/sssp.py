@@ -217,7 +217,7 @@ def _search(
     if limit < far:
         largest = far.dtype.type(limit)  # an integer below the limit, or the limit
         forget_beyond(engine, largest, far, state.distance, state.parent)
-    tree = _find_parents(engine, checkpoints, sources, far, state.distance, state.parent, state.queue)
+    tree = _find_parents(engine, checkpoints, sources, state)
     return tree if limit >= far else tree._replace(beyond=0)
 
 
@@ -235,9 +235,8 @@ def settle_distances(
     settle: Callable[..., bool] = settle_single if engine.single else settle_together
     sweep: Callable[..., None] = _sweep
     again = EDGES_TO_SWEEP_AGAIN
-    if engine.group is not None and not state.writes_checkpoints:
-        settle = partial(settle_on_group, group=engine.group)
-        sweep, again = partial(sweep_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
+    if state.on_group:
+        settle, sweep, again = settle_on_group, sweep_on_group, GROUP_EDGES_TO_SWEEP_AGAIN
     while settle(engine, state, delta, state.far):
         sweep(engine, state, m, m // again)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
@@ -283,19 +282,15 @@ def _parts_of_sweep(engine: Engine) -> list[PartitionedArray]:
 
 
 def _find_parents(
-    engine: Engine,
-    checkpoints: Checkpoints,
-    sources: PartitionedArray,
-    far: np.uint32 | np.float64,
-    distance: PartitionedArray,
-    parent: PartitionedArray,
-    queue: PartitionedArray,
+    engine: Engine, checkpoints: Checkpoints, sources: PartitionedArray, state: SearchState
 ) -> _Tree:
     """Find the parents that sweeps have not found."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
+    distance, parent, far = state.distance, state.parent, state.far
     engine.superstep("parents", active=engine.owned)
-    engine.pull(distance)
+    if not state.mirrors_are_exact:
+        engine.pull(distance)
     left, beyond, edges = engine.compute(
         tree_kernels.find_parents,
         offsets,
@@ -318,7 +313,7 @@ def _find_parents(
         engine.pull(rooted)
         attached = engine.compute(
             tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
-            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue,
+            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, state.queue,
             count_next_active=True,
         )  # fmt: skip
         checkpoints.require(attached, "distances of paths that begin at a source")

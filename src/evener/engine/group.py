@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -57,7 +56,7 @@ class ElementGroup:
         incoming: list[list[int]] = [[] for _ in elements]
         mirrored: list[list[int]] = [[] for _ in elements]
         own = range(first, first + len(elements))
-        # Routes with copies of the owner's lookups here, which kernels read in each step.
+        # Routes to other ranks, with copies of the owner's lookups here.
         self._copies: list[Route] = []
         for route in routes:
             if route.owner in own:
@@ -66,12 +65,10 @@ class ElementGroup:
                     _address(route.owner_bitmap), _address(route.rank),
                 ]  # fmt: skip
             if route.mirror_partition in own:
-                here = route.mirror_partition - first
-                if route.owner in own:
-                    seen = _copy_lookups(route, elements[route.owner - first], elements[here])
-                else:
+                here, seen = route.mirror_partition - first, route
+                if route.owner not in own:
                     seen = upload_route(route, elements[here])
-                self._copies.append(seen)
+                    self._copies.append(seen)
                 mirrored[here] += [
                     seen.owner, seen.begin, len(seen),
                     _NOT_CONTIGUOUS if seen.first is None else seen.first, len(seen.owner_bitmap),
@@ -148,12 +145,6 @@ def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementG
 def forget_group(partitioned: PartitionedGraph) -> None:
     """Let the next run on a partitioned graph make a new group, after an error."""
     _groups.pop(partitioned, None)
-
-
-def _copy_lookups(route: Route, owner: Element, element: Element) -> Route:
-    """Return a route with copies of the owner's bitmap and its rank on the element of the mirrors."""
-    bitmap, rank = (element.upload(owner.download(array)) for array in (route.owner_bitmap, route.rank))
-    return replace(route, owner_bitmap=bitmap, rank=rank)
 
 
 def _address(array: Any) -> int:

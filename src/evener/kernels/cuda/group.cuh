@@ -184,9 +184,9 @@ struct Mirrored {
     u64 count;
     u64 first;          // if the vertices are contiguous, the owner's number of the first one, else NOT_CONTIGUOUS
     u64 words;          // of the bitmap
-    u32* held;          // a bitmap of the owner's vertices with a mirror here
-    const u32* before;  // mirrors before each word of the bitmap
-    const u32* index;   // the owner's number of each mirror, perhaps in the owner's memory
+    u32* held;          // a bitmap of the owner's vertices with a mirror here, in the owner's memory
+    const u32* before;  // mirrors before each word of the bitmap, in the owner's memory
+    const u32* index;   // the owner's number of each mirror, in the owner's memory
 };
 constexpr u64 NOT_CONTIGUOUS = ~0ull;
 

@@ -27,7 +27,8 @@ import numpy as np
 from evener.algorithms.bfs.bfs import search_edges
 from evener.algorithms.sssp import SPEC
 from evener.algorithms.sssp.group import (
-    GROUP_EDGES_TO_SWEEP_AGAIN,
+    GROUP_SWEEP_AGAIN,
+    GROUP_WIDER,
     GROUP_WIDTH,
     settle_on_group,
     sweep_on_group,
@@ -35,6 +36,7 @@ from evener.algorithms.sssp.group import (
 from evener.algorithms.sssp.range_check import check_range
 from evener.algorithms.sssp.settle import (
     FAR,
+    TUNING,
     SearchState,
     distance_name,
     nearest_distance,
@@ -232,17 +234,18 @@ def settle_distances(
     state.budget = engine.equal_share(m // EDGES_TO_SWEEP)
     engine.superstep("begin")
     engine.compute(kernels.begin, sources, state.distance, state.pending)
-    settle: Callable[..., bool] = settle_single if engine.single else settle_together
+    settle: Callable[..., bool] = settle_together
     sweep: Callable[..., None] = _sweep
-    again = EDGES_TO_SWEEP_AGAIN
-    if state.on_group:
-        settle, sweep, again = settle_on_group, sweep_on_group, GROUP_EDGES_TO_SWEEP_AGAIN
+    again, wider = EDGES_TO_SWEEP_AGAIN, WIDER_AFTER_SWEEP
+    if engine.single:
+        settle, wider = settle_single, engine.tuning(TUNING).wider_after_sweep
+    elif state.on_group:
+        settle, sweep, again, wider = settle_on_group, sweep_on_group, GROUP_SWEEP_AGAIN, GROUP_WIDER
     while settle(engine, state, delta, state.far):
         sweep(engine, state, m, m // again)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         state.budget = _NO_LIMIT
-        if settle is settle_together:
-            delta *= WIDER_AFTER_SWEEP
+        delta *= wider
 
 
 def _sweep(engine: Engine, state: SearchState, m: int, few: int) -> None:

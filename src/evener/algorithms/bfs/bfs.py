@@ -160,10 +160,12 @@ def _search(
 def _search_in_steps(
     engine: Engine, checkpoints: Checkpoints, graph: Graph, goal: Goal, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
+    # Before the arrays, because a GPU would fill them before it looks the vertex up.
+    source = engine.at_vertex(goal.numbers[0]) if engine.single else None
     search = Search(engine, graph, goal, bottom_up=bottom_up)
     fused = engine.single and search.tuning.fused and not checkpoints.active
     if fused and len(goal.numbers) == 1:
-        search.all_steps(engine.at_vertex(goal.numbers[0]))
+        search.all_steps(source)
     else:
         search.begin(goal.sources(engine))
     while search.frontier_vertices and search.level < min(search.last_level, search.limit()):

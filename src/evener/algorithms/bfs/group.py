@@ -28,6 +28,9 @@ def search_on_group(
     engine: Engine, group: ElementGroup, graph: Graph, goal: Goal, tuning: Tuning, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
     """Return the distances and the parents of a search, which may pass the cutoff and the target."""
+    single = len(goal.numbers) == 1
+    # Before the arrays, because a GPU would fill them before it looks the vertex up.
+    source = engine.at_vertex(goal.numbers[0]) if single else engine.scalar(NO_VERTEX)
     # Distances of -1, and NO_VERTEX as the parents.
     distance, parent = engine.several_arrays(("owned", "int32"), ("owned", "uint32"), byte=0xFF)
     visited, *frontiers, length, next_length, offer_bounds = engine.several_arrays(
@@ -42,10 +45,7 @@ def search_on_group(
         (*engine.in_[:2], engine.in_rows) if bottom_up else (offsets, targets, engine.out_rows)
     )
     n = graph.n
-    if len(goal.numbers) == 1:
-        source = engine.at_vertex(goal.numbers[0])
-    else:
-        source = engine.scalar(NO_VERTEX)
+    if not single:
         engine.superstep("begin")
         engine.compute(
             step_kernels.begin, offsets, engine.vertices, goal.sources(engine), distance, parent, visited,

@@ -26,13 +26,7 @@ import numpy as np
 
 from evener.algorithms.bfs.bfs import search_edges
 from evener.algorithms.sssp import SPEC
-from evener.algorithms.sssp.group import (
-    GROUP_SWEEP_AGAIN,
-    GROUP_WIDER,
-    GROUP_WIDTH,
-    settle_on_group,
-    sweep_on_group,
-)
+from evener.algorithms.sssp.group import GROUP_WIDER, settle_on_group, sweep_on_group
 from evener.algorithms.sssp.range_check import check_range
 from evener.algorithms.sssp.settle import (
     FAR,
@@ -236,13 +230,13 @@ def settle_distances(
     engine.compute(kernels.begin, sources, state.distance, state.pending)
     settle: Callable[..., bool] = settle_together
     sweep: Callable[..., None] = _sweep
-    again, wider = EDGES_TO_SWEEP_AGAIN, WIDER_AFTER_SWEEP
+    wider = WIDER_AFTER_SWEEP
     if engine.single:
         settle, wider = settle_single, engine.tuning(TUNING).wider_after_sweep
     elif state.on_group:
-        settle, sweep, again, wider = settle_on_group, sweep_on_group, GROUP_SWEEP_AGAIN, GROUP_WIDER
+        settle, sweep, wider = settle_on_group, sweep_on_group, GROUP_WIDER
     while settle(engine, state, delta, state.far):
-        sweep(engine, state, m, m // again)
+        sweep(engine, state, m, m // EDGES_TO_SWEEP_AGAIN)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         state.budget = _NO_LIMIT
         delta *= wider
@@ -327,9 +321,8 @@ def _find_parents(
 
 def bucket_width(engine: Engine, graph: Graph) -> float:
     """Return the default width of a bucket."""
-    return _bucket_width(graph) * (
-        1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
-    )
+    exchanges = not engine.single and engine.group is None
+    return _bucket_width(graph) * (SEVERAL_WIDTH if exchanges else 1)
 
 
 def _bucket_width(graph: Graph) -> float:

@@ -40,8 +40,8 @@ class ElementGroup:
     Attributes
     ----------
     incoming : PartitionedArray
-        For each element a table of the mirrors of its vertices: partition, first mirror, count, address of
-        `Route.index`; uint64.
+        For each element a table of the mirrors of its vertices: partition, first mirror, count, addresses of
+        `Route.index`, `Route.owner_bitmap` and `Route.rank`; uint64.
     mirrored : PartitionedArray
         For each element a table of its mirrors: owner, first mirror, count, first vertex if the owner's
         vertices are contiguous (else 2^64 - 1), words of the bitmap, addresses of
@@ -62,6 +62,7 @@ class ElementGroup:
             if route.owner in own:
                 incoming[route.owner - first] += [
                     route.mirror_partition, route.begin, len(route), _address(route.index),
+                    _address(route.owner_bitmap), _address(route.rank),
                 ]  # fmt: skip
             if route.mirror_partition in own:
                 here, seen = route.mirror_partition - first, route

@@ -104,11 +104,18 @@ __device__ inline StepResult collect_visited(
     return own;
 }
 
-// Search the row of each unvisited vertex for a neighbour in the frontier; see `bottom_up_step`. Returns the
-// number of this thread's vertices that found a parent.
+// Store the halves of a bitmap.
+struct StoreHalf {
+    Bits bits;
+    __device__ void operator()(u64 h, u32 half) const { bits.half(h) = half; }
+};
+
+// Search the row of each unvisited vertex for a neighbour in the frontier; see `bottom_up_step`. ``put(h, half)``
+// is called for each half of the next frontier. Returns the number of this thread's vertices that found a parent.
+template <typename Put>
 __device__ inline u64 step_up(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, i32 level,
-    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier
+    Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Put put
 ) {
     u64 frontier_vertices = 0;
     for (u64 chunk = warp_of_grid() * HALVES; chunk < visited.length(); chunk += warps_of_grid() * HALVES) {
@@ -154,7 +161,7 @@ __device__ inline u64 step_up(
             if (lane() == k) reached = hits;
         }
         if (reads) {
-            next_frontier.half(mine) = reached;
+            put(mine, reached);
             if ((known | reached) != seen) visited.half(mine) = known | reached;
         }
     }

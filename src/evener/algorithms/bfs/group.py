@@ -28,23 +28,24 @@ def search_on_group(
     engine: Engine, group: ElementGroup, graph: Graph, goal: Goal, tuning: Tuning, *, bottom_up: bool
 ) -> tuple[PartitionedArray, PartitionedArray]:
     """Return the distances and the parents of a search, which may pass the cutoff and the target."""
+    single = len(goal.numbers) == 1
     # Before the arrays are filled, because the host waits for the GPU that has the number.
-    source = engine.at_vertex(goal.numbers[0]) if len(goal.numbers) == 1 else engine.scalar(NO_VERTEX)
+    source = engine.at_vertex(goal.numbers[0]) if single else engine.scalar(NO_VERTEX)
     # Distances of -1, and NO_VERTEX as the parents.
     distance, parent = engine.several_arrays(("owned", "int32"), ("owned", "uint32"), byte=0xFF)
-    visited, frontier, next_frontier, length, next_length, offer_bounds = engine.several_arrays(
-        *3 * [("bits", "uint64")], (1, "uint64"), (1, "uint64"), (3, "uint64"), byte=0
+    visited, *frontiers, length, next_length, offer_bounds = engine.several_arrays(
+        *4 * [("bits", "uint64")], (1, "uint64"), (1, "uint64"), (3, "uint64"), byte=0
     )
     before, offered, offers, queue, next_queue = engine.several_arrays(
         ("bits", "uint64"), ("all", "uint32"), ("mirrors", "uint64"), ("owned", "uint32"), ("owned", "uint32")
     )
-    peers = group.addresses([frontier, next_frontier, offers, offer_bounds])
+    peers = group.addresses([*frontiers, offers, offer_bounds])
     offsets, targets, _ = engine.out
     up_offsets, up_targets, up_rows = (
         (*engine.in_[:2], engine.in_rows) if bottom_up else (offsets, targets, engine.out_rows)
     )
     n = graph.n
-    if len(goal.numbers) > 1:
+    if not single:
         engine.superstep("begin")
         engine.compute(
             step_kernels.begin, offsets, engine.vertices, goal.sources(engine), distance, parent, visited,
@@ -58,9 +59,9 @@ def search_on_group(
         _, awake, _, levels, explored = engine.compute(
             kernels.search, offsets, targets, up_offsets, up_targets, engine.vertices, up_rows, engine.owned,
             source, unexplored, tuning.fused_levels, int(bottom_up), tuning.alpha, n // tuning.beta,
-            n // tuning.flood, level, queue, length, distance, parent, visited, before, frontier,
-            next_frontier, offers, offer_bounds, offered, next_queue, next_length, peers, group.incoming,
-            group.mirrored, count_active=True, count_next_active=True,
+            n // tuning.flood, level, queue, length, distance, parent, visited, before,
+            *frontiers, offers, offer_bounds, offered, next_queue, next_length, peers, group.incoming,
+            count_active=True, count_next_active=True,
         )  # fmt: skip
         unexplored -= explored
         level += levels

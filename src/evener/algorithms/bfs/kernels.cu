@@ -104,7 +104,8 @@ __global__ void PARALLEL(256) bottom_up_step(
     Array<i32> distance, Array<u32> parent, Bits visited, Bits frontier, Bits next_frontier, Results<u64> results
 ) {
     results.sum(step_up(
-        offsets, targets, vertices, rows, level, distance, parent, visited, frontier, next_frontier
+        offsets, targets, vertices, rows, level, distance, parent, visited, frontier,
+        StoreHalf{next_frontier}
     ));
 }
 

@@ -139,7 +139,7 @@ __global__ void PARALLEL(256, 6) all_steps(
                 levels++;
                 u64 own = step_up(
                     in_offsets, in_targets, vertices, in_rows, level + (i32)levels, distance, parent, visited,
-                    turned ? next_frontier : frontier, turned ? frontier : next_frontier
+                    turned ? next_frontier : frontier, StoreHalf{turned ? frontier : next_frontier}
                 );
                 frontier_vertices = grid_sum.sum(own, 0).first;
                 turned = !turned;

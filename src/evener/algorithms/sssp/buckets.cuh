@@ -86,12 +86,13 @@ __device__ inline BucketSize fill_bucket_of_thread(
 // Relax the queue until the bucket is empty; see `relax_bucket`. All threads call it together, with a
 // `next_length` of 0. Returns the number of vertices left over to all threads. `new_mirrors` increases by the
 // mirrors that this thread flags as pending. On the first thread, `vertices` increases by the relaxed vertices.
-template <typename Distance, typename Weight>
+// ``entered(u)`` is called before the edges of vertex u are relaxed.
+template <typename Distance, typename Weight, typename Entered>
 __device__ inline u64 relax_queue(
     EdgeLoop& edges, Grid grid, Array<const u64> offsets, Tiered<u32> targets, Tiered<Weight> weights,
     u64 owned, Distance limit, u64 budget, Array<Distance> distance, Array<u32> parent, Bits pending,
     Bits in_bucket, Array<u32> queue, Array<u64> length, Array<u32> next_queue, Array<u64> next_length,
-    Array<u64> bucket_edges, u64& new_mirrors, u64& vertices
+    Array<u64> bucket_edges, u64& new_mirrors, u64& vertices, Entered entered
 ) {
     u64 queued = look(length[0]), relaxed = look(bucket_edges[0]);
     while (queued > 0 && relaxed <= budget) {
@@ -103,6 +104,7 @@ __device__ inline u64 relax_queue(
             in_bucket.clear(u);
             parent[u] = NO_VERTEX;
             __threadfence();
+            entered(u);
         };
         auto visit = [&](u32 u, u64 e) {
             u64 v = read_once(targets, e);

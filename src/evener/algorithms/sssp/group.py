@@ -5,7 +5,7 @@ The owners of mirrors read their new distances in place, until the bucket is emp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from evener.kernels.kernel import KernelFile
 from evener.spec.arguments import unsigned
@@ -17,28 +17,19 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.engine.group import ElementGroup
 
-__all__ = ["GROUP_EDGES_TO_SWEEP_AGAIN", "GROUP_WIDTH", "settle_on_group"]
+__all__ = ["GROUP_WIDER", "settle_on_group", "sweep_on_group"]
 
 kernels = KernelFile(__package__, "group")
 
 # Buckets that one launch settles.
 BUCKETS = 64
-# Default width of a bucket over that of one element, because GPUs wait for each other in each bucket.
-GROUP_WIDTH = 2
-# EDGES_TO_SWEEP_AGAIN of a group. A sweep costs less than the many waits of buckets.
-GROUP_EDGES_TO_SWEEP_AGAIN = 20
+# Width of a bucket after a sweep over the width before it. Few edges are left, and waits cost most.
+GROUP_WIDER = 64
 
 
-def settle_on_group(
-    engine: Engine,
-    state: SearchState,
-    delta: float,
-    far: np.uint32 | np.float64,
-    *,
-    group: ElementGroup,
-) -> bool:
+def settle_on_group(engine: Engine, state: SearchState, delta: float, far: np.uint32 | np.float64) -> bool:
     """Settle buckets until no vertex waits. Return True if the next one would relax too many edges."""
-    s = state
+    s, group = state, cast("ElementGroup", engine.group)
     peers = group.addresses([s.pending, s.distance])
     offsets, targets, _ = engine.out
     weights = unsigned(engine.out_weights)
@@ -54,3 +45,15 @@ def settle_on_group(
         if left:
             return True
     return False
+
+
+def sweep_on_group(engine: Engine, state: SearchState, m: int, few: int) -> None:
+    """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
+    s, group = state, cast("ElementGroup", engine.group)
+    peers = group.addresses([s.pending, s.distance])
+    offsets, targets, _ = engine.in_
+    engine.superstep("sweep", active=engine.owned, edges=m)
+    engine.compute(
+        kernels.sweep_together, offsets, targets, unsigned(engine.in_weights), few, s.distance, s.parent,
+        s.pending, peers, group.incoming,
+    )  # fmt: skip

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.spec.goal import Goal
 
-__all__ = ["FAR", "SearchState", "distance_name", "nearest_distance", "settle_single", "settle_together"]
+__all__ = [
+    "FAR",
+    "TUNING",
+    "SearchState",
+    "distance_name",
+    "nearest_distance",
+    "settle_single",
+    "settle_together",
+]
 
 kernels = KernelFile(__package__)
 single_block_kernels = KernelFile(__package__, "single_block")
@@ -45,6 +53,8 @@ class Tuning:
         On a large graph, one thread relaxes up to n / `vertices_per_edge` edges in one superstep.
     buckets : int
         Buckets that one superstep settles.
+    wider_after_sweep : int
+        Width of a bucket after a sweep over the width before it. Few edges are left.
     """
 
     one_thread: bool = True
@@ -52,9 +62,10 @@ class Tuning:
     narrow_edges: int = 1 << 16
     vertices_per_edge: int = 16
     buckets: int = 1
+    wider_after_sweep: int = 1
 
 
-TUNING = {"cpu": Tuning(), "cuda": Tuning(one_thread=False, buckets=16)}
+TUNING = {"cpu": Tuning(), "cuda": Tuning(one_thread=False, buckets=16, wider_after_sweep=64)}
 
 
 class SearchState:
@@ -87,9 +98,14 @@ class SearchState:
         self.begin_settling()
 
     @property
-    def writes_checkpoints(self) -> bool:
-        """Whether the search writes checkpoints, between buckets."""
-        return self._checkpoints.active
+    def on_group(self) -> bool:
+        """Whether the kernels of a group run the search. They write no checkpoints."""
+        return self._engine.group is not None and not self._checkpoints.active
+
+    @property
+    def mirrors_are_exact(self) -> bool:
+        """Whether mirrors have the distances of their owners when no vertex waits."""
+        return self.on_group and not self._goal.limited
 
     def forget(self) -> None:
         """Make all vertices unreached, after a search that had no limit."""

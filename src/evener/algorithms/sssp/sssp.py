@@ -26,10 +26,11 @@ import numpy as np
 
 from evener.algorithms.bfs.bfs import search_edges
 from evener.algorithms.sssp import SPEC
-from evener.algorithms.sssp.group import GROUP_EDGES_TO_SWEEP_AGAIN, GROUP_WIDTH, settle_on_group
+from evener.algorithms.sssp.group import GROUP_WIDER, settle_on_group, sweep_on_group
 from evener.algorithms.sssp.range_check import check_range
 from evener.algorithms.sssp.settle import (
     FAR,
+    TUNING,
     SearchState,
     distance_name,
     nearest_distance,
@@ -77,7 +78,7 @@ WIDER_AFTER_SWEEP = 8
 # Part of a sweep, in edges, that searches the rows of hubs before all other rows.
 HUB_SHARE = 1 / 4
 # Edges whose weights are sampled to choose delta.
-_SAMPLE = 1 << 16
+_SAMPLE = 1 << 12
 _NO_LIMIT = 1 << 62
 
 
@@ -212,7 +213,7 @@ def _search(
     if limit < far:
         largest = far.dtype.type(limit)  # an integer below the limit, or the limit
         forget_beyond(engine, largest, far, state.distance, state.parent)
-    tree = _find_parents(engine, checkpoints, sources, far, state.distance, state.parent, state.queue)
+    tree = _find_parents(engine, checkpoints, sources, state)
     return tree if limit >= far else tree._replace(beyond=0)
 
 
@@ -227,27 +228,23 @@ def settle_distances(
     state.budget = engine.equal_share(m // EDGES_TO_SWEEP)
     engine.superstep("begin")
     engine.compute(kernels.begin, sources, state.distance, state.pending)
-    settle: Callable[..., bool] = settle_single if engine.single else settle_together
-    again = EDGES_TO_SWEEP_AGAIN
-    if engine.group is not None and not state.writes_checkpoints:
-        settle, again = partial(settle_on_group, group=engine.group), GROUP_EDGES_TO_SWEEP_AGAIN
+    settle: Callable[..., bool] = settle_together
+    sweep: Callable[..., None] = _sweep
+    wider = WIDER_AFTER_SWEEP
+    if engine.single:
+        settle, wider = settle_single, engine.tuning(TUNING).wider_after_sweep
+    elif state.on_group:
+        settle, sweep, wider = settle_on_group, sweep_on_group, GROUP_WIDER
     while settle(engine, state, delta, state.far):
-        _sweep(engine, m, m // again, state.distance, state.parent, state.pending)
+        sweep(engine, state, m, m // EDGES_TO_SWEEP_AGAIN)
         # Sweep once: few vertices are left, and a later sweep would keep parents that buckets have outdated.
         state.budget = _NO_LIMIT
-        if settle is settle_together:
-            delta *= WIDER_AFTER_SWEEP
+        delta *= wider
 
 
-def _sweep(
-    engine: Engine,
-    m: int,
-    few: int,
-    distance: PartitionedArray,
-    parent: PartitionedArray,
-    pending: PartitionedArray,
-) -> None:
+def _sweep(engine: Engine, state: SearchState, m: int, few: int) -> None:
     """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
+    distance, pending = state.distance, state.pending
     offsets, targets, _ = engine.in_
     weights = unsigned(engine.in_weights)
     parts = _parts_of_sweep(engine)
@@ -260,7 +257,7 @@ def _sweep(
             engine.pull(distance)
             # distance = distance min (Aᵀ min.+ distance)
             edges += engine.compute(
-                kernels.sweep, offsets, targets, weights, blocks, floor, distance, parent, pending
+                kernels.sweep, offsets, targets, weights, blocks, floor, distance, state.parent, pending
             )
 
 
@@ -282,19 +279,15 @@ def _parts_of_sweep(engine: Engine) -> list[PartitionedArray]:
 
 
 def _find_parents(
-    engine: Engine,
-    checkpoints: Checkpoints,
-    sources: PartitionedArray,
-    far: np.uint32 | np.float64,
-    distance: PartitionedArray,
-    parent: PartitionedArray,
-    queue: PartitionedArray,
+    engine: Engine, checkpoints: Checkpoints, sources: PartitionedArray, state: SearchState
 ) -> _Tree:
     """Find the parents that sweeps have not found."""
     offsets, targets, blocks = engine.in_
     weights = unsigned(engine.in_weights)
+    distance, parent, far = state.distance, state.parent, state.far
     engine.superstep("parents", active=engine.owned)
-    engine.pull(distance)
+    if not state.mirrors_are_exact:
+        engine.pull(distance)
     left, beyond, edges = engine.compute(
         tree_kernels.find_parents,
         offsets,
@@ -317,7 +310,7 @@ def _find_parents(
         engine.pull(rooted)
         attached = engine.compute(
             tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
-            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, queue,
+            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, state.queue,
             count_next_active=True,
         )  # fmt: skip
         checkpoints.require(attached, "distances of paths that begin at a source")
@@ -328,9 +321,8 @@ def _find_parents(
 
 def bucket_width(engine: Engine, graph: Graph) -> float:
     """Return the default width of a bucket."""
-    return _bucket_width(graph) * (
-        1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
-    )
+    exchanges = not engine.single and engine.group is None
+    return _bucket_width(graph) * (SEVERAL_WIDTH if exchanges else 1)
 
 
 def _bucket_width(graph: Graph) -> float:

@@ -172,7 +172,9 @@ struct Incoming {
     u64 partition;
     u64 begin;
     u64 count;
-    const u32* index;  // this GPU's number of each mirror
+    const u32* index;   // this GPU's number of each mirror
+    const u32* held;    // a bitmap of this GPU's vertices with a mirror there
+    const u32* before;  // mirrors before each word of the bitmap
 };
 
 // The mirrors that this GPU has of another GPU's vertices: those from `begin` on in its own numbering.
@@ -222,6 +224,19 @@ __device__ inline void take_incoming(Incoming route, const u32* flags, T* values
             values[mirror] = 0;
             visit(route.index[mirror - route.begin], value);
         });
+    }
+}
+
+// Call ``store(place)`` for the place of each mirror of vertex `v` in `array` on another GPU.
+template <typename T, typename Store>
+__device__ inline void over_mirrors(Array<const u64> incoming, Peers<T> array, u64 v, Store store) {
+    const Incoming* routes = (const Incoming*)incoming.at;
+    for (u64 r = 0; r < incoming.length * sizeof(u64) / sizeof(Incoming); r++) {
+        Incoming route = routes[r];
+        u32 half = route.held[v / 32], bit = 1u << (v % 32);
+        if ((half & bit) == 0) continue;
+        u64 mirror = route.begin + mirrors_before(route.held, route.before, v / 32) + __popc(half & (bit - 1));
+        store(array.on(route.partition)[mirror]);
     }
 }
 

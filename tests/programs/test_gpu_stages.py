@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 
 import evener as ev
+from evener.engine.exchange.network import VARIABLE
 from evener.programs import operator_sets
 from evener.programs.compilation import Operators
 from evener.programs.mapreduce import gimv as two_stages
 from evener.programs.operators import read_operator
+from evener.testing.ranks import run_ranks
 from support.fake_elements import PeerElement
+from support.fake_rank_gpus import FakeNccl, RankGpu
 from support.python_functions import uncompiled
 
 placement, gimv = import_module("evener.partition.placement"), import_module("evener.programs.gimv")
+NCCL = import_module("evener.engine.exchange.transports.nccl")
 
 
 class Kernels:
@@ -72,8 +76,8 @@ class Kernels:
         return ready, change, float(np.abs(value.astype(float)).sum())
 
 
-class StagesGpu(PeerElement):
-    """An element with a separate memory that runs `Kernels`."""
+class RunsKernels:
+    """Makes an element with a separate memory run `Kernels`."""
 
     def kernel(self, name):
         if getattr(name, "cuda", None) is None:
@@ -93,6 +97,14 @@ class StagesGpu(PeerElement):
 
     def argsort(self, keys):
         return self._held(np.argsort(self._seen(keys), kind="stable").astype(np.uint64))
+
+
+class StagesGpu(RunsKernels, PeerElement):
+    """A GPU of a process."""
+
+
+class StagesRankGpu(RunsKernels, RankGpu):
+    """A GPU of a rank, in the memory of which other ranks can read."""
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +155,35 @@ def test_stages(graph, case, dtype, gpus, monkeypatch):
     maps = [span for span in result.timeline if span.phase == "map" and span.element == "cuda:0"]
     assert len(maps) > 3
     assert ("transfer" in {span.phase for span in result.timeline}) == (gpus > 1)
+
+
+@pytest.mark.parametrize("transport", ["ipc", "nccl", "mpi"])
+def test_ranks(graph, transport, monkeypatch):
+    """Rank 0 has one GPU, and rank 1 has two. Their numbers of chunks differ."""
+    library = FakeNccl()
+    monkeypatch.setenv(VARIABLE, transport)
+    monkeypatch.setattr(NCCL, "_library", lambda: library)
+    monkeypatch.setattr(NCCL, "_address", lambda array: array)
+    monkeypatch.setattr(two_stages, "_MIN_CHUNK", 1)
+    monkeypatch.setattr(gimv, "check_operators", lambda *_, **__: None)
+    monkeypatch.setattr(
+        placement, "parse_elements", lambda on, **_: [StagesRankGpu(*name.split(":")) for name in on]
+    )
+    cases = []
+    for case, dtype in (("pagerank", np.float32), ("connected_components", np.int64)):
+        operators = getattr(operator_sets, case)(graph)
+        operators |= {"v0": np.asarray(operators["v0"], dtype), "until": 2}
+        functions = [operators[name] for name in ("combine2", "combine_all", "assign")]
+        cases.append((operators, reference(graph, *functions, operators["v0"], 2)))
+
+    def run(world):
+        pg = ev.partition(graph, ["b:2", "c:3"] if world.rank else ["a:1"], directions="out")
+        for element in pg.elements:
+            element.kind = "cuda"
+        return [ev.gimv(pg, **operators, engine="mapreduce").gather() for operators, _ in cases]
+
+    for result, (_, expected) in zip(run_ranks(2, run)[0], cases, strict=True):
+        np.testing.assert_allclose(result["value"], expected, rtol=1e-5)
 
 
 def test_operators_of_floats_and_integers_are_other_files(graph, monkeypatch):

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evener.elements.protocols import copy_between
 from evener.engine.array import PartitionedArray
+from evener.engine.exchange.exchange import Exchange
+from evener.engine.exchange.forms import Form
+from evener.engine.exchange.network import connect_ranks
+from evener.engine.exchange.packet import Packet
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
 from evener.kernels.kernel import Kernel, LinkedFile
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
+    from evener.engine.exchange.link import Link
+    from evener.engine.exchange.packet import Arrays
     from evener.partition.partition import Partition
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
@@ -48,6 +53,8 @@ __all__ = ["FILE", "run_two_stages"]
 FILE = "evener.programs:stages"
 # Bytes that a record needs: it and its sorted copy; or key, message, and copies of keys and positions.
 _PACKED_BYTES, _APART_BYTES = 16, 44
+# Copies of the messages of mirrors that are under way to other ranks.
+_TURNS = 2
 # Edges of the smallest chunk.
 _MIN_CHUNK = 1 << 16
 
@@ -156,13 +163,15 @@ class CpuStages:
 
 
 class GpuStages:
-    """Both stages on the elements of a placement, which are all GPUs of this process.
+    """Both stages on the elements of a placement, which are all GPUs.
 
     A message of 4 bytes is packed with its key into one word, and words are sorted. Other messages stay in
     place, and the positions of sorted keys are their order. Both sorts are the radix sort of CUB.
 
     Each GPU reduces its own records before the copy, as combiners of MapReduce do. So it sends one message
     for each mirror, and the owner combines the messages of all GPUs.
+
+    The constructor is a collective operation; all ranks must call it.
     """
 
     def __init__(
@@ -176,58 +185,83 @@ class GpuStages:
         real = first.dtype.kind == "f"
         key = digest(source_key(), f"{real}", *(operator.meaning for operator in operators))
         file = LinkedFile(FILE, key, operators.linked(real=real))
-        owners = zip(pg.elements, pg.partitions, _uploaded(pg, first), strict=True)
-        self._gpus = [_Gpu(*owner, file, identity, pg.graph.n) for owner in owners]
-        self._stages, self._routes = stages, pg.routes
-        self._rounds = max(gpu.chunks for gpu in self._gpus)
+        self._gpus = on_all_ranks(pg.world, lambda: _gpus_of(pg, first, file, identity))
+        self._stages = stages
+        self._exchange: Exchange | None = None
+        if len(pg.ranks) > 1:
+            network = connect_ranks(pg.world, pg.elements)
+            self._exchange = Exchange(pg.elements, pg.routes, network, pg.ranks)
+        self._rounds = int(pg.world.allreduce(max(gpu.chunks for gpu in self._gpus), "max"))
         self.values = [(gpu.value,) for gpu in self._gpus]
 
     def step(self, total: float) -> tuple[int, float, float]:
-        """Run both stages."""
+        """Run both stages, as those of `CpuStages`."""
         gpus, run = self._gpus, self._stages.run
-        combined = [gpu.new_messages() for gpu in gpus]
+        combined = on_all_ranks(self._stages.world, lambda: [gpu.new_messages() for gpu in gpus])
         for number in range(self._rounds):
             bounds = [gpu.chunk(number, self._rounds) for gpu in gpus]
             records = run("map", _Gpu.map, gpus, bounds, edges=sum(end - begin for begin, end in bounds))
             order = run("sort", _Gpu.sort, gpus, records)
             run("reduce", _Gpu.reduce, gpus, records, order, combined)
             del records, order  # the next round needs their memory
-        if self._routes:
-            run("reduce", _Gpu.merge, gpus, self._copied(combined), combined)
+        if self._exchange is not None:
+            self._stages.carry(self._exchange, _Messages(gpus, combined))
         reduced = run("assign", _Gpu.assign, gpus, combined, [total] * len(gpus))
         ready, change, size = (sum(column) for column in zip(*reduced, strict=True))
         return int(ready), float(change), float(size)
 
-    def _copied(self, combined: Sequence[Any]) -> list[list[tuple[Any, Any]]]:
-        """Return, for each GPU, the numbers of its vertices and their messages from each other GPU."""
-        received: list[list[tuple[Any, Any]]] = [[] for _ in self._gpus]
 
-        def receive(place: int) -> list[tuple[int, int]]:
-            receiver, sent = self._gpus[place], []
-            receiver.element.begin_round()
-            for sender, gpu in enumerate(self._gpus):
-                for route in self._routes:
-                    if (route.mirror_partition, route.owner) == (gpu.index, receiver.index):
-                        source = combined[sender][route.begin : route.begin + len(route)]
-                        received[place].append((route.index, receiver.copy_from(gpu, source)))
-                        sent.append((sender, source.nbytes))
-            return sent
+def _gpus_of(pg: PartitionedGraph, first: NDArray[Any], file: LinkedFile, identity: float) -> list[_Gpu]:
+    owners = zip(pg.elements, pg.partitions, _uploaded(pg, first), strict=True)
+    return [_Gpu(*owner, file, identity, pg.graph.n, pg.mirrors_of(owner[1].index)) for owner in owners]
 
-        self._stages.receive(receive, range(len(self._gpus)))
-        return received
+
+class _Messages(Form):
+    """The messages of mirrors, for their owners, which combine them with their own messages."""
+
+    links = "push"
+
+    def __init__(self, gpus: Sequence[_Gpu], combined: Sequence[Any]) -> None:
+        super().__init__(PartitionedArray(combined))
+        self._gpus = gpus
+
+    def targets(self, link: Link) -> Arrays:
+        """Return an array for all messages."""
+        return {"values": link.inbox.array("values 0", len(link.route), self.array.dtype)}
+
+    def pack(self, link: Link) -> Packet:
+        """Return the messages, which do not change before the owner has them."""
+        messages = self._of_mirrors(link)
+        return Packet({"values": messages}, messages.nbytes)
+
+    def unpack(self, link: Link, packet: Packet) -> int:
+        """Combine the messages with those of the owned vertices."""
+        messages = self._of_mirrors(link) if link.in_place else packet.arrays["values"]
+        self._gpus[link.to_partition].merge(link.route.index, messages, self._received(link))
+        return int(messages.nbytes)
+
+    def _of_mirrors(self, link: Link) -> NDArray[Any]:
+        return self._sent(link)[link.route.begin : link.route.begin + len(link.route)]
 
 
 class _Gpu:
     """The records and the values of one GPU, by kernels with the operators linked in.
 
     `value` has the value of each owned vertex, and `chunks` is the least number of chunks of edges, so that
-    the records of a chunk fit the memory.
+    the records of a chunk fit the memory. Other GPUs have `mirrors` of the owned vertices.
     """
 
     def __init__(
-        self, element: Element, partition: Partition, first: Any, file: LinkedFile, identity: float, n: int
+        self,
+        element: Element,
+        partition: Partition,
+        first: Any,
+        file: LinkedFile,
+        identity: float,
+        n: int,
+        mirrors: int,
     ) -> None:
-        self.element, self.index = cast("Any", element), partition.index
+        self.element = cast("Any", element)
         self._partition, self._edges, self._file = partition, cast("Any", partition.out), file
         self._identity, self._n = identity, n
         self._wide = np.dtype(np.float64 if first.dtype.kind == "f" else np.int64)
@@ -237,7 +271,8 @@ class _Gpu:
         self.value = element.allocate(len(first), first.dtype)
         element.run(self.value.__setitem__, slice(None), self._initial)
         record = _PACKED_BYTES if self._packed else _APART_BYTES
-        usable = self.element.room_after(partition.nbytes) - len(partition.vertices) * self._wide.itemsize
+        messages = len(partition.vertices) + _TURNS * partition.mirrors + mirrors
+        usable = self.element.room_after(partition.nbytes) - messages * self._wide.itemsize
         self.chunks = -(-self._edges.count // max(usable // record, _MIN_CHUNK))
 
     def chunk(self, number: int, rounds: int) -> tuple[int, int]:
@@ -246,7 +281,8 @@ class _Gpu:
 
     def new_messages(self) -> Any:
         """Return the combined message of each vertex and mirror before any record is reduced."""
-        return self.element.allocate(len(self._partition.vertices), self._wide, self._identity)
+        length = len(self._partition.vertices)
+        return self.element.allocate(length, self._wide, self._identity, exchanged=True)
 
     def map(self, bounds: tuple[int, int]) -> list[Any]:
         """Return the records of a chunk of edges: packed, or keys and messages."""
@@ -275,16 +311,9 @@ class _Gpu:
         else:
             self._kernel("reduce_apart")(records[0], order, records[1], combined)
 
-    def copy_from(self, sender: _Gpu, source: Any) -> Any:
-        """Return a copy of an array of another GPU."""
-        target = self.element.allocate(len(source), source.dtype, exchanged=True)
-        self.element.wait_for(copy_between(sender.element, self.element, source, target))
-        return target
-
-    def merge(self, received: list[tuple[Any, Any]], combined: Any) -> None:
-        """Combine the messages of mirrors on other GPUs with those of the vertices."""
-        for index, messages in received:
-            self._kernel("merge_mirrors")(index, messages, combined)
+    def merge(self, index: Any, messages: Any, combined: Any) -> None:
+        """Combine the messages of mirrors on another GPU with those of the vertices."""
+        self._kernel("merge_mirrors")(index, messages, combined)
 
     def assign(self, combined: Any, total: float) -> Any:
         """Assign the next values."""
@@ -309,20 +338,19 @@ def _uploaded(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
 
 
 def _placed(run: Run, *, fields: bool) -> PartitionedGraph:
-    """Return the graph on CPU elements or, without fields, on GPUs of one rank; an error for other GPUs."""
-    world = current_world()
+    """Return the graph on CPU elements or, without fields, on GPUs; an error for other GPUs."""
     if not isinstance(run.given, PartitionedGraph):
-        on_all_ranks(world, lambda: _check_kinds(run.placement.kinds, world.size, fields=fields))
+        on_all_ranks(current_world(), lambda: _check_kinds(run.placement.kinds, fields=fields))
     pg = place(run)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _check_kinds([kind for of_rank in kinds for kind in of_rank], pg.world.size, fields=fields)
+    _check_kinds([kind for of_rank in kinds for kind in of_rank], fields=fields)
     return pg
 
 
-def _check_kinds(kinds: Sequence[str], ranks: int, *, fields: bool) -> None:
-    if "cuda" in kinds and (set(kinds) != {"cuda"} or ranks > 1 or fields):
+def _check_kinds(kinds: Sequence[str], *, fields: bool) -> None:
+    if "cuda" in kinds and (set(kinds) != {"cuda"} or fields):
         found = "GPUs" if set(kinds) == {"cuda"} else "CPUs and GPUs"
-        name, where = ("fields and ", "") if fields else ("", " or on GPUs of one rank")
+        name, where = ("fields and ", "") if fields else ("", " or on GPUs")
         msg = (
             f'gimv with {name}engine="mapreduce" runs on CPU elements{where}, and the graph is on {found}; '
             'place it with on="cpu"'

@@ -215,7 +215,6 @@ class _Copy:
             given = [*local, *(sent_parts[place] for sent_parts in remote)]
             if elements[place].addressable:
                 require_for_run(sum(map(_nbytes, given)), "receiving the records of a MapReduce job")
-            elements[place].begin_round()
             senders = [*elements, *([None] * len(remote))]
             here = [_moved(elements[place], *pair) for pair in zip(senders, given, strict=True)]
             received[place] = self._workers[place].join(here)

@@ -7,9 +7,8 @@ between iterations, so only messages are copied.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from evener.engine.array import PartitionedArray
 from evener.engine.exchange.exchange import Exchange
@@ -18,16 +17,12 @@ from evener.engine.exchange.network import connect_ranks
 from evener.engine.exchange.packet import Packet
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
-from evener.kernels.kernel import Kernel, LinkedFile
 from evener.partition.partitioned import PartitionedGraph
-from evener.programs.compilation import digest, source_key
-from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
-from evener.programs.mapreduce.job import MapReduceJob, memory_limit, place
-from evener.programs.mapreduce.reducer import Combine
-from evener.programs.mapreduce.routers import by_owner
+from evener.programs.mapreduce.gimv_cpu import GimvCpu, GimvKernels
+from evener.programs.mapreduce.gimv_gpu import GimvGpu, linked_stages
+from evener.programs.mapreduce.job import memory_limit, place
 from evener.programs.mapreduce.stages import Stages
-from evener.programs.mapreduce.worker import JobFunctions
-from evener.programs.steps import absolute_sum, is_constant, message_dtypes, owned_values
+from evener.programs.steps import absolute_sum, is_constant, owned_values
 from evener.programs.supersteps import ProgramRun
 from evener.programs.value_check import ValueCheck
 from evener.system.agreement import on_all_ranks
@@ -38,25 +33,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements import Element
     from evener.engine.exchange.link import Link
     from evener.engine.exchange.packet import Arrays
-    from evener.partition.partition import Partition
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
-    from evener.programs.mapreduce.records import SortedRun
     from evener.spec.run import Run
 
-__all__ = ["FILE", "run_two_stages"]
-
-FILE = "evener.programs:stages"
-# Bytes that a record needs: it and its sorted copy; or key, message, and copies of keys and positions.
-_PACKED_BYTES, _APART_BYTES = 16, 44
-# Copies of the messages of mirrors that are under way to other ranks.
-_TURNS = 2
-# Edges of the smallest chunk.
-_MIN_CHUNK = 1 << 16
+__all__ = ["run_two_stages"]
 
 
 def run_two_stages(
@@ -77,12 +61,7 @@ def run_two_stages(
     """
     pg = _placed(run, fields=not signature.value.single)
     stages = Stages(pg, "gimv", run.progress)
-    steps: CpuStages | GpuStages
-    if pg.elements[0].kind == "cuda":
-        (values,) = first.values()
-        steps = GpuStages(pg, stages, operators, values, identity)
-    else:
-        steps = CpuStages(pg, stages, operators, signature, first, identity)
+    steps = TwoStages(pg, stages, operators, signature, list(first.values()), identity)
     n, total = pg.graph.n, sum(absolute_sum(values) for values in first.values())
 
     def all_hear() -> bool:
@@ -109,10 +88,14 @@ def run_two_stages(
     )
 
 
-class CpuStages:
-    """Both stages on CPU elements: a job with numbers of targets as keys, then a kernel that assigns.
+class TwoStages:
+    """Both stages on the elements of a placement.
 
-    `values` has the fields of the owned vertices of each partition.
+    Each element reduces its own records before the copy, as combiners of MapReduce do. So it sends one
+    message for each mirror, and the owner combines the messages of all elements.
+
+    The constructor is a collective operation; all ranks must call it. `values` has the fields of the owned
+    vertices of each partition.
     """
 
     def __init__(
@@ -121,23 +104,21 @@ class CpuStages:
         stages: Stages,
         operators: Operators,
         signature: Signature,
-        first: Mapping[str, NDArray[Any]],
+        first: Sequence[NDArray[Any]],
         identity: Any,
     ) -> None:
-        message = signature.message
-        weighted = pg.graph.weight_dtype is not None
-        mapped = message_kernel(operators.combine2, signature, weighted=weighted)
-        combine = combine_kernel(operators.combine_all, message, is_checked=True)
-        dtypes = message_dtypes((str(values.dtype) for values in first.values()), message.dtypes)
-        functions = JobFunctions(mapped, Combine(combine), np.dtype(np.uint32), dtypes)
-        self._assign = assign_kernel(operators, signature)
-        self._job = MapReduceJob(
-            pg, stages, functions=functions, router=by_owner(pg), memory=memory_limit(None, pg.world)
+        memory = memory_limit(None, pg.world)
+        self._workers = on_all_ranks(
+            pg.world, lambda: _workers_on(pg, operators, signature, first, identity, memory)
         )
-        self._pg, self._stages = pg, stages
-        self._nothing = list(zip((identity,) if message.single else identity, message.dtypes, strict=True))
-        self._initial = list(zip(*(owned_values(pg, values) for values in first.values()), strict=True))
-        self.values = [tuple(field.copy() for field in fields) for fields in self._initial]
+        self._stages = stages
+        self._exchange: Exchange | None = None
+        if len(pg.ranks) > 1:
+            network = connect_ranks(pg.world, pg.elements)
+            self._exchange = Exchange(pg.elements, pg.routes, network, pg.ranks)
+        chunks = max(worker.chunks for worker in self._workers)
+        self._rounds = int(pg.world.allreduce(chunks, "max"))
+        self.values = [worker.values for worker in self._workers]
 
     def step(self, total: float) -> tuple[int, float, float]:
         """Run both stages, given the sum of the absolute values of all ranks.
@@ -145,189 +126,86 @@ class CpuStages:
         This is a collective operation; all ranks must call it. Returns (converged vertices, sum of changes,
         sum of absolute values) of this rank.
         """
-        rows = self._job.run(self.values)
-        reduced = self._stages.run("assign", self._assign_on, range(len(rows)), rows, [total] * len(rows))
-        ready, change, size = (sum(column) for column in zip(*reduced, strict=True))
-        return ready, change, size
-
-    def _assign_on(self, p: int, rows: SortedRun, total: float) -> Sequence[Any]:
-        partition, values = self._pg.partitions[p], self.values[p]
-        messages = tuple(np.full(partition.owned, *nothing) for nothing in self._nothing)
-        for message, column in zip(messages, rows.columns, strict=True):
-            message[rows.keys] = column
-        reduced: Sequence[Any] = self._assign(
-            messages, partition.out_degree, partition.vertices, self._pg.graph.n, total, self._initial[p],
-            values,
-        )  # fmt: skip
-        return reduced
-
-
-class GpuStages:
-    """Both stages on the elements of a placement, which are all GPUs.
-
-    A message of 4 bytes is packed with its key into one word, and words are sorted. Other messages stay in
-    place, and the positions of sorted keys are their order. Both sorts are the radix sort of CUB.
-
-    Each GPU reduces its own records before the copy, as combiners of MapReduce do. So it sends one message
-    for each mirror, and the owner combines the messages of all GPUs.
-
-    The constructor is a collective operation; all ranks must call it.
-    """
-
-    def __init__(
-        self,
-        pg: PartitionedGraph,
-        stages: Stages,
-        operators: Operators,
-        first: NDArray[Any],
-        identity: float,
-    ) -> None:
-        real = first.dtype.kind == "f"
-        key = digest(source_key(), f"{real}", *(operator.meaning for operator in operators))
-        file = LinkedFile(FILE, key, operators.linked(real=real))
-        self._gpus = on_all_ranks(pg.world, lambda: _gpus_of(pg, first, file, identity))
-        self._stages = stages
-        self._exchange: Exchange | None = None
-        if len(pg.ranks) > 1:
-            network = connect_ranks(pg.world, pg.elements)
-            self._exchange = Exchange(pg.elements, pg.routes, network, pg.ranks)
-        self._rounds = int(pg.world.allreduce(max(gpu.chunks for gpu in self._gpus), "max"))
-        self.values = [(gpu.value,) for gpu in self._gpus]
-
-    def step(self, total: float) -> tuple[int, float, float]:
-        """Run both stages, as those of `CpuStages`."""
-        gpus, run = self._gpus, self._stages.run
-        combined = on_all_ranks(self._stages.world, lambda: [gpu.new_messages() for gpu in gpus])
+        workers, run = self._workers, self._stages.run
+        combined = on_all_ranks(self._stages.world, lambda: [worker.new_messages() for worker in workers])
         for number in range(self._rounds):
-            bounds = [gpu.chunk(number, self._rounds) for gpu in gpus]
-            records = run("map", _Gpu.map, gpus, bounds, edges=sum(end - begin for begin, end in bounds))
-            order = run("sort", _Gpu.sort, gpus, records)
-            run("reduce", _Gpu.reduce, gpus, records, order, combined)
-            del records, order  # the next round needs their memory
+            begins, ends = (
+                [worker.edges * k // self._rounds for worker in workers] for k in (number, number + 1)
+            )
+            edges = sum(ends) - sum(begins)
+            records = run("map", lambda worker, *at: worker.map(*at), workers, begins, ends, edges=edges)
+            records = run("sort", lambda worker, given: worker.sort(given), workers, records)
+            run("reduce", lambda worker, *given: worker.reduce(*given), workers, records, combined)
+            del records  # the next round needs their memory
         if self._exchange is not None:
-            self._stages.carry(self._exchange, _Messages(gpus, combined))
-        reduced = run("assign", _Gpu.assign, gpus, combined, [total] * len(gpus))
+            form = _Messages(combined, workers[0].words)
+            self._stages.carry(self._exchange, form)
+            run("reduce", lambda worker, *given: worker.merge(*given), workers, form.received, combined)
+        totals = [total] * len(workers)
+        reduced = run("assign", lambda worker, *given: worker.assign(*given), workers, combined, totals)
         ready, change, size = (sum(column) for column in zip(*reduced, strict=True))
         return int(ready), float(change), float(size)
 
 
-def _gpus_of(pg: PartitionedGraph, first: NDArray[Any], file: LinkedFile, identity: float) -> list[_Gpu]:
-    owners = zip(pg.elements, pg.partitions, _uploaded(pg, first), strict=True)
-    return [_Gpu(*owner, file, identity, pg.graph.n, pg.mirrors_of(owner[1].index)) for owner in owners]
-
-
 class _Messages(Form):
-    """The messages of mirrors, for their owners, which combine them with their own messages."""
+    """The combined messages of mirrors, for their owners.
+
+    A message has this number of words. `received` has, for each element of this rank, the numbers of its
+    vertices and their messages from each other element.
+    """
 
     links = "push"
 
-    def __init__(self, gpus: Sequence[_Gpu], combined: Sequence[Any]) -> None:
+    def __init__(self, combined: Sequence[Any], words: int) -> None:
         super().__init__(PartitionedArray(combined))
-        self._gpus = gpus
+        self._words = words
+        self.received: list[list[tuple[Any, Any]]] = [[] for _ in combined]
 
     def targets(self, link: Link) -> Arrays:
         """Return an array for all messages."""
-        return {"values": link.inbox.array("values 0", len(link.route), self.array.dtype)}
+        return {"values": link.inbox.array("values 0", len(link.route) * self._words, self.array.dtype)}
 
     def pack(self, link: Link) -> Packet:
-        """Return the messages, which do not change before the owner has them."""
+        """Return the messages, which do not change before the owner has combined them."""
         messages = self._of_mirrors(link)
         return Packet({"values": messages}, messages.nbytes)
 
     def unpack(self, link: Link, packet: Packet) -> int:
-        """Combine the messages with those of the owned vertices."""
+        """Keep the messages, which the owner combines once all have arrived."""
         messages = self._of_mirrors(link) if link.in_place else packet.arrays["values"]
-        self._gpus[link.to_partition].merge(link.route.index, messages, self._received(link))
+        self.received[link.to_partition].append((link.route.index, messages))
         return int(messages.nbytes)
 
     def _of_mirrors(self, link: Link) -> NDArray[Any]:
-        return self._sent(link)[link.route.begin : link.route.begin + len(link.route)]
+        begin, count = link.route.begin * self._words, len(link.route) * self._words
+        return self._sent(link)[begin : begin + count]
 
 
-class _Gpu:
-    """The records and the values of one GPU, by kernels with the operators linked in.
-
-    `value` has the value of each owned vertex, and `chunks` is the least number of chunks of edges, so that
-    the records of a chunk fit the memory. Other GPUs have `mirrors` of the owned vertices.
-    """
-
-    def __init__(
-        self,
-        element: Element,
-        partition: Partition,
-        first: Any,
-        file: LinkedFile,
-        identity: float,
-        n: int,
-        mirrors: int,
-    ) -> None:
-        self.element = cast("Any", element)
-        self._partition, self._edges, self._file = partition, cast("Any", partition.out), file
-        self._identity, self._n = identity, n
-        self._wide = np.dtype(np.float64 if first.dtype.kind == "f" else np.int64)
-        self._wide_identity = element.upload(np.array([identity], self._wide))
-        self._packed = first.itemsize == 4
-        self._initial = first
-        self.value = element.allocate(len(first), first.dtype)
-        element.run(self.value.__setitem__, slice(None), self._initial)
-        record = _PACKED_BYTES if self._packed else _APART_BYTES
-        messages = len(partition.vertices) + _TURNS * partition.mirrors + mirrors
-        usable = self.element.room_after(partition.nbytes) - messages * self._wide.itemsize
-        self.chunks = -(-self._edges.count // max(usable // record, _MIN_CHUNK))
-
-    def chunk(self, number: int, rounds: int) -> tuple[int, int]:
-        """Return the bounds of the edges of a round."""
-        return self._edges.count * number // rounds, self._edges.count * (number + 1) // rounds
-
-    def new_messages(self) -> Any:
-        """Return the combined message of each vertex and mirror before any record is reduced."""
-        length = len(self._partition.vertices)
-        return self.element.allocate(length, self._wide, self._identity, exchanged=True)
-
-    def map(self, bounds: tuple[int, int]) -> list[Any]:
-        """Return the records of a chunk of edges: packed, or keys and messages."""
-        edges, (begin, end) = self._edges, bounds
-        dtypes: list[Any] = [np.uint64] if self._packed else [np.uint32, self.value.dtype]
-        records = [self.element.allocate(end - begin, dtype) for dtype in dtypes]
-        weights = [] if edges.weights is None else [edges.weights]
-        name = f"map_{'weighted_' * len(weights)}{'packed' if self._packed else 'apart'}"
-        self._kernel(name)(
-            begin, end, edges.offsets, edges.targets, *weights, self._wide_identity,
-            self._partition.out_degree, self._partition.vertices, self._n, self.value, *records,
-        )  # fmt: skip
-        return records
-
-    def sort(self, records: list[Any]) -> Any:
-        """Sort packed records, or return the positions of sorted keys."""
-        if not self._packed:
-            return self.element.argsort(records[0])
-        self.element.sort(records[0])
-        return None
-
-    def reduce(self, records: list[Any], order: Any, combined: Any) -> None:
-        """Combine sorted records into the messages of vertices and mirrors."""
-        if self._packed:
-            self._kernel("reduce_packed")(records[0], combined)
-        else:
-            self._kernel("reduce_apart")(records[0], order, records[1], combined)
-
-    def merge(self, index: Any, messages: Any, combined: Any) -> None:
-        """Combine the messages of mirrors on another GPU with those of the vertices."""
-        self._kernel("merge_mirrors")(index, messages, combined)
-
-    def assign(self, combined: Any, total: float) -> Any:
-        """Assign the next values."""
-        return self._kernel("assign_values")(
-            combined, self._partition.out_degree, self._partition.vertices, self._n, total, self._initial,
-            self.value,
-        )  # fmt: skip
-
-    def _kernel(self, name: str) -> Any:
-        return self.element.kernel(Kernel(cuda=self._file, name=name))
+def _workers_on(
+    pg: PartitionedGraph,
+    operators: Operators,
+    signature: Signature,
+    first: Sequence[NDArray[Any]],
+    identity: Any,
+    memory: int,
+) -> list[GimvCpu | GimvGpu]:
+    """Return the worker of each element of this rank."""
+    kinds, makers = {element.kind for element in pg.elements}, dict[str, Any]()
+    if "cpu" in kinds:
+        kernels = GimvKernels(pg, operators, signature, first, identity)
+        makers["cpu"] = partial(GimvCpu, kernels=kernels, memory=memory)
+    if "cuda" in kinds:
+        file = linked_stages(operators, real=first[0].dtype.kind == "f")
+        makers["cuda"] = partial(GimvGpu, file=file, identity=identity)
+    initial = zip(*(_first_on_elements(pg, values) for values in first), strict=True)
+    return [
+        makers[element.kind](pg, place, fields)
+        for place, (element, fields) in enumerate(zip(pg.elements, initial, strict=True))
+    ]
 
 
-def _uploaded(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
-    """Return the first values of the owned vertices on each GPU."""
+def _first_on_elements(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
+    """Return the first values of the owned vertices, in the memory of each element."""
     if is_constant(first):
         return [
             element.allocate(partition.owned, first.dtype, first[0])
@@ -338,7 +216,7 @@ def _uploaded(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
 
 
 def _placed(run: Run, *, fields: bool) -> PartitionedGraph:
-    """Return the graph on CPU elements or, without fields, on GPUs; an error for other GPUs."""
+    """Return the graph on its elements; an error for values with fields on GPUs."""
     if not isinstance(run.given, PartitionedGraph):
         on_all_ranks(current_world(), lambda: _check_kinds(run.placement.kinds, fields=fields))
     pg = place(run)
@@ -348,11 +226,10 @@ def _placed(run: Run, *, fields: bool) -> PartitionedGraph:
 
 
 def _check_kinds(kinds: Sequence[str], *, fields: bool) -> None:
-    if "cuda" in kinds and (set(kinds) != {"cuda"} or fields):
+    if fields and "cuda" in kinds:
         found = "GPUs" if set(kinds) == {"cuda"} else "CPUs and GPUs"
-        name, where = ("fields and ", "") if fields else ("", " or on GPUs")
         msg = (
-            f'gimv with {name}engine="mapreduce" runs on CPU elements{where}, and the graph is on {found}; '
-            'place it with on="cpu"'
+            'gimv with fields and engine="mapreduce" runs on CPU elements, and the graph is on '
+            f'{found}; place it with on="cpu"'
         )
         raise ArgumentError(msg)

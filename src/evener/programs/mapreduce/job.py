@@ -99,7 +99,7 @@ class MapReduceJob:
         memory: int,
     ) -> None:
         self._pg, self._stages, self._router = pg, stages, router
-        self._workers = [worker_on(pg, place, functions, router) for place in range(len(pg.elements))]
+        self._workers = [worker_on(pg, place, functions) for place in range(len(pg.elements))]
         self._copy = _Copy(pg, stages, self._workers)
         self._memory = memory // 2 // len(self._workers)
         capacity = min(worker.capacity(memory) for worker in self._workers)
@@ -144,7 +144,7 @@ class MapReduceJob:
         self.pairs += sum(mapped)
         keys = self._router.keys
         if len(self._pg.ranks) > 1 or keys is not None or sum(mapped) < edges:
-            outside = stages.run("hash", lambda worker: worker.choose(), workers)
+            outside = stages.run("hash", lambda worker: worker.choose(self._router), workers)
             if keys is not None:
                 check_keys(stages.world, keys, outside, lambda: [worker.mapped_keys() for worker in workers])
             grouped = stages.run("hash", lambda worker: worker.group(), workers)

@@ -10,10 +10,12 @@ import pytest
 import evener as ev
 from evener.elements import CpuElement
 from evener.engine.exchange.network import VARIABLE
+from evener.errors import DeviceOutOfMemory
 from evener.programs import operator_sets
 from evener.programs.compilation import Operators
 from evener.programs.mapreduce import gimv_gpu
 from evener.programs.operators import read_operator
+from evener.system.world import current_world
 from evener.testing.ranks import run_ranks
 from support.fake_elements import PeerElement
 from support.fake_rank_gpus import FakeNccl, RankGpu
@@ -189,6 +191,26 @@ def test_ranks(graph, transport, second, monkeypatch):
 
     for result, (_, expected) in zip(run_ranks(2, run)[0], cases, strict=True):
         np.testing.assert_allclose(result["value"], expected, rtol=1e-5)
+
+
+def test_all_ranks_get_the_error_of_a_full_gpu(graph, monkeypatch):
+    """The GPU of rank 1 has no memory to sort."""
+
+    def refuse(_):
+        if current_world().rank == 1:
+            raise DeviceOutOfMemory("cuda:0 is full", needed=1, available=0)
+
+    monkeypatch.setattr(gimv, "check_operators", lambda *_, **__: None)
+    monkeypatch.setattr(placement, "parse_elements", lambda on, **_: [element_of(name) for name in on])
+    operators = operator_sets.pagerank(graph) | {"v0": np.float32(0.5)}
+
+    def run(world):
+        pg = ev.partition(graph, [f"gpu:{world.rank}"], directions="out")
+        pg.elements[0].kind, pg.elements[0].sort = "cuda", refuse
+        with pytest.raises(DeviceOutOfMemory, match="cuda:0 is full"):
+            ev.gimv(pg, **operators, engine="mapreduce")
+
+    run_ranks(2, run)
 
 
 def test_operators_of_floats_and_integers_are_other_files():

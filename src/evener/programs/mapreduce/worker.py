@@ -85,7 +85,7 @@ class Worker:
         self._chosen: Any = None
 
     def take_all(self) -> Grouped:
-        """Return the records of the only element, if each edge of the chunk gave one."""
+        """Return all records as those of one element, if each edge of the chunk gave one."""
         grouped = Grouped(self._keys, self._columns, np.array([0, len(self._keys)]))
         self._forget()
         return grouped

@@ -23,7 +23,7 @@ TWO_GPUS = pytest.param(
     "cuda:0,cuda:1", marks=pytest.mark.skipif(gpus() < 2, reason="the machine has one GPU")
 )
 PLACES = ["cuda:0", "cpu:1,cuda:0", TWO_GPUS]
-SPLITS = ["cuda:0,cuda:0", *(["cuda:0,cuda:1"] if gpus() > 1 else [])]
+SPLITS = ["cuda:0,cuda:0", "cpu:1,cuda:0", *(["cuda:0,cuda:1"] if gpus() > 1 else [])]
 
 
 @pytest.fixture(scope="module")

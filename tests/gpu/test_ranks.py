@@ -77,11 +77,16 @@ for on in sys.argv[1:]:
             assert (rows.values[0] == np.bincount(graph.targets, sources)[rows.keys]).all()
             assert (rows.values[1] == counts[rows.keys]).all()
             print("right")
+    least = ev.gimv(graph, lambda m, v: v, min, min, np.arange(graph.n), engine="mapreduce", on=on)["value"]
+    assert (least == ev.wcc(graph, on="cpu:1")["component"]).all()
 """
 
 
 def test_jobs_of_mapreduce():
-    """Records of GPUs go through host memory to other ranks, and from CPUs to GPUs, also in chunks."""
+    """Records of GPUs go through host memory to other ranks, and from CPUs to GPUs, also in chunks.
+
+    GIM-V as MapReduce finds the components, also on CPUs and GPUs together.
+    """
     done = mpiexec(2, JOBS, "cuda:local", "cpu:1,cuda:local")
     assert (done.returncode, done.stdout) == (0, "right\n" * 4), done.stderr
 

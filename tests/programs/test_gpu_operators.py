@@ -16,7 +16,7 @@ from evener.errors import DeviceError
 from evener.kernels.kernel import LinkedFile
 from evener.programs import compilation
 from evener.programs.column_kernels import COLUMNS
-from evener.programs.mapreduce.gimv import FILE as STAGES
+from evener.programs.mapreduce.gimv_gpu import FILE as STAGES
 from evener.programs.operators import read_operator
 
 

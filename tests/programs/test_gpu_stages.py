@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 
 import evener as ev
+from evener.elements import CpuElement
+from evener.engine.exchange.network import VARIABLE
+from evener.errors import DeviceOutOfMemory
 from evener.programs import operator_sets
 from evener.programs.compilation import Operators
-from evener.programs.mapreduce import gimv as two_stages
+from evener.programs.mapreduce import gimv_gpu
 from evener.programs.operators import read_operator
+from evener.system.world import current_world
+from evener.testing.ranks import run_ranks
 from support.fake_elements import PeerElement
+from support.fake_rank_gpus import FakeNccl, RankGpu
 from support.python_functions import uncompiled
 
 placement, gimv = import_module("evener.partition.placement"), import_module("evener.programs.gimv")
+NCCL = import_module("evener.engine.exchange.transports.nccl")
 
 
 class Kernels:
@@ -72,8 +79,8 @@ class Kernels:
         return ready, change, float(np.abs(value.astype(float)).sum())
 
 
-class StagesGpu(PeerElement):
-    """An element with a separate memory that runs `Kernels`."""
+class RunsKernels:
+    """Makes an element with a separate memory run `Kernels`."""
 
     def kernel(self, name):
         if getattr(name, "cuda", None) is None:
@@ -93,6 +100,19 @@ class StagesGpu(PeerElement):
 
     def argsort(self, keys):
         return self._held(np.argsort(self._seen(keys), kind="stable").astype(np.uint64))
+
+
+class StagesGpu(RunsKernels, PeerElement):
+    """A GPU of a process."""
+
+
+class StagesRankGpu(RunsKernels, RankGpu):
+    """A GPU of a rank, in the memory of which other ranks can read."""
+
+
+def element_of(name):
+    """Return a CPU, or a GPU with its place in the machine."""
+    return CpuElement(name, 1) if name == "cpu:1" else StagesRankGpu(*name.split(":"))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +147,7 @@ def reference(graph, combine2, combine_all, assign, v0, iterations):
 @pytest.mark.parametrize("gpus", [1, 3])
 def test_stages(graph, case, dtype, gpus, monkeypatch):
     """The stages work in several chunks. Several GPUs copy messages of mirrors to the owners."""
-    monkeypatch.setattr(two_stages, "_MIN_CHUNK", 1)
+    monkeypatch.setattr(gimv_gpu, "_MIN_CHUNK", 1)
     operators = getattr(operator_sets, case)(graph, *([0] if case == "shortest_paths" else []))
     operators |= {"v0": np.asarray(operators["v0"], dtype)}
     functions = [operators[name] for name in ("combine2", "combine_all", "assign")]
@@ -145,13 +165,55 @@ def test_stages(graph, case, dtype, gpus, monkeypatch):
     assert ("transfer" in {span.phase for span in result.timeline}) == (gpus > 1)
 
 
-def test_operators_of_floats_and_integers_are_other_files(graph, monkeypatch):
+@pytest.mark.parametrize(("transport", "second"), [("ipc", "c:3"), ("nccl", "c:3"), ("mpi", "cpu:1")])
+def test_ranks(graph, transport, second, monkeypatch):
+    """Rank 0 has one GPU. Rank 1 has two GPUs, or a GPU and a CPU. Their numbers of chunks differ."""
+    library = FakeNccl()
+    monkeypatch.setenv(VARIABLE, transport)
+    monkeypatch.setattr(NCCL, "_library", lambda: library)
+    monkeypatch.setattr(NCCL, "_address", lambda array: array)
+    monkeypatch.setattr(gimv_gpu, "_MIN_CHUNK", 1)
+    monkeypatch.setattr(gimv, "check_operators", lambda *_, **__: None)
+    monkeypatch.setattr(placement, "parse_elements", lambda on, **_: [element_of(name) for name in on])
+    cases = []
+    for case, dtype in (("pagerank", np.float32), ("connected_components", np.int64)):
+        operators = getattr(operator_sets, case)(graph)
+        operators |= {"v0": np.asarray(operators["v0"], dtype), "until": 2}
+        functions = [operators[name] for name in ("combine2", "combine_all", "assign")]
+        cases.append((operators, reference(graph, *functions, operators["v0"], 2)))
+
+    def run(world):
+        pg = ev.partition(graph, ["b:2", second] if world.rank else ["a:1"], directions="out")
+        for element in pg.elements:
+            if isinstance(element, StagesRankGpu):
+                element.kind = "cuda"
+        return [ev.gimv(pg, **operators, engine="mapreduce").gather() for operators, _ in cases]
+
+    for result, (_, expected) in zip(run_ranks(2, run)[0], cases, strict=True):
+        np.testing.assert_allclose(result["value"], expected, rtol=1e-5)
+
+
+def test_all_ranks_get_the_error_of_a_full_gpu(graph, monkeypatch):
+    """The GPU of rank 1 has no memory to sort."""
+
+    def refuse(_):
+        if current_world().rank == 1:
+            raise DeviceOutOfMemory("cuda:0 is full", needed=1, available=0)
+
+    monkeypatch.setattr(gimv, "check_operators", lambda *_, **__: None)
+    monkeypatch.setattr(placement, "parse_elements", lambda on, **_: [element_of(name) for name in on])
+    operators = operator_sets.pagerank(graph) | {"v0": np.float32(0.5)}
+
+    def run(world):
+        pg = ev.partition(graph, [f"gpu:{world.rank}"], directions="out")
+        pg.elements[0].kind, pg.elements[0].sort = "cuda", refuse
+        with pytest.raises(DeviceOutOfMemory, match="cuda:0 is full"):
+            ev.gimv(pg, **operators, engine="mapreduce")
+
+    run_ranks(2, run)
+
+
+def test_operators_of_floats_and_integers_are_other_files():
     """The code of an operator does not show its types. An element keeps the kernels of a file."""
-    files = []
-    monkeypatch.setattr(two_stages, "_Gpu", lambda *given: files.append(given[3]))
-    pg = ev.partition(graph, "cpu:1", directions="out")
     operators = Operators(*(read_operator(name, min, ()) for name in Operators._fields))
-    for dtype in (np.float64, np.int64):
-        with pytest.raises(AttributeError):  # the fake GPU has no chunks
-            two_stages.GpuStages(pg, None, operators, np.zeros(graph.n, dtype), 0)
-    assert files[0] != files[1]
+    assert gimv_gpu.linked_stages(operators, real=True) != gimv_gpu.linked_stages(operators, real=False)

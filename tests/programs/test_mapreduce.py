@@ -12,9 +12,11 @@ import pytest
 
 import evener as ev
 from evener.elements import parse_elements
+from evener.programs.mapreduce import job
 from evener.programs.mapreduce.records import sort_records
 from evener.programs.mapreduce.worker import CpuWorker
 from evener.system.cache import cache_folder
+from evener.system.world import current_world
 from evener.testing.ranks import run_ranks
 from support.mapreduce_cases import (
     DISTINCT,
@@ -42,6 +44,17 @@ def values(graph):
     """Return values from 0 to 6, and -1 for vertices whose edges give no pair."""
     random = np.random.default_rng(4)
     return np.where(random.random(graph.n) < 0.2, -1, random.integers(0, 50, graph.n) / 8)
+
+
+def errors_of_ranks(run):
+    """Return the error that each of two ranks gets."""
+
+    def caught(world):
+        with pytest.raises(ev.EvenerError) as error:
+            run(world)
+        return type(error.value), str(error.value)
+
+    return run_ranks(2, caught)
 
 
 @pytest.mark.parametrize("more", [0, SKEWED], ids=["spread", "skewed"])
@@ -154,6 +167,27 @@ def test_ranks_may_read_their_own_parts(graph, values):
             check_combined(rows, groups)
 
     run_ranks(2, check)
+
+
+def test_all_ranks_get_the_error_of_one(graph, values, monkeypatch):
+    """A function divides by zero for an edge of rank 1, and then rank 1 has no memory for records."""
+    cut = ev.Graph.from_edges([0, 1], [1, 0], n=2)
+
+    def divide(_):
+        ev.mapreduce(cut, lambda s, t: (6 // t, 1), combine=max, on="cpu:1")
+
+    one, other = errors_of_ranks(divide)
+    assert one == other
+    assert one[0] is ev.ArgumentError
+    assert one[1].startswith("map: a function raises an exception")
+
+    def refuse(nbytes, what):
+        if current_world().rank == 1:
+            raise ev.OutOfMemoryError(f"{what} needs more", needed=nbytes, available=0)
+
+    monkeypatch.setattr(job, "require_for_run", refuse)
+    one, other = errors_of_ranks(lambda _: ev.mapreduce(graph, pair, combine=join, values=values, on="cpu:1"))
+    assert one == other == (ev.OutOfMemoryError, "receiving the records of a MapReduce job needs more")
 
 
 @pytest.mark.parametrize("more", [{}, {"on": SEVERAL}, {"owner": "block"}], ids=["one", "three", "block"])

@@ -78,7 +78,7 @@ def test_stages_in_the_timeline(graph):
     operators = operator_sets.pagerank(graph) | {"until": 1}
     result = ev.gimv(graph, **operators, engine="mapreduce", on="cpu:1,cpu:1")
     phases = [phase for phase, _ in result.timeline.by_phase()]
-    assert list(dict.fromkeys(phases)) == ["map", "hash", "transfer", "sort", "reduce", "assign"]
+    assert list(dict.fromkeys(phases)) == ["map", "sort", "reduce", "transfer", "assign"]
 
 
 def test_a_graph_without_vertices():
@@ -92,10 +92,6 @@ def test_a_graph_without_vertices():
     [
         ({"engine": "mapreduce", "checkpoint": ev.Checkpoint("run")}, "checkpoint=: MapReduce writes no"),
         ({"engine": "hadoop"}, 'engine=: expected "fused" or "mapreduce", found \'hadoop\''),
-        (
-            {"engine": "mapreduce", "on": "cpu:1,cuda:0"},
-            'gimv with engine="mapreduce" runs on CPU elements or on GPUs of one rank, .* on CPUs and GPUs;',
-        ),
     ],
 )
 def test_wrong_arguments(arguments, message):

@@ -1,5 +1,5 @@
 // GIM-V as a MapReduce job: map edges to records, combine sorted records, and assign the next values. See
-// programs/mapreduce/gimv.py.
+// programs/mapreduce/gimv_gpu.py.
 //
 // A record is the local number of a target and a message. A message of 4 bytes is packed with its key into one
 // word, which is sorted as a whole. Longer messages stay in place, and `order` has their positions after a sort.

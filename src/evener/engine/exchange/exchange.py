@@ -115,13 +115,9 @@ class Exchange:
 
     def push(self, array: PartitionedArray, op: str, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry mirrors to their owners, which reduce them by `op`."""
-        self.cancel_published()
-        self._begin_verb()
         if op == "or":
-            form: Form = PushedBits(array)
-        else:
-            form = PushedValues(array, op) if changed is None else PushedChanges(array, op, changed)
-        return self._sends(form, self._posts), self._receives(form)
+            return self.carry(PushedBits(array))
+        return self.carry(PushedValues(array, op) if changed is None else PushedChanges(array, op, changed))
 
     def pull(self, array: PartitionedArray, changed: PartitionedArray | None) -> tuple[Steps, Steps]:
         """Return the steps that carry owners to their mirrors. A published array is not sent again."""
@@ -130,9 +126,12 @@ class Exchange:
             self._begin_verb()
             self._end_publication()
             return no_steps(self._elements), self._receives(form)
+        return self.carry(self._pulled(array, changed))
+
+    def carry(self, form: Form) -> tuple[Steps, Steps]:
+        """Return the steps that carry the packets of a form."""
         self.cancel_published()
         self._begin_verb()
-        form = self._pulled(array, changed)
         return self._sends(form, self._posts), self._receives(form)
 
     def publish(self, array: PartitionedArray) -> Steps:

@@ -22,6 +22,7 @@ from evener.programs.mapreduce.functions_cpu import (
     make_combine,
     make_emit,
     make_map,
+    make_merge,
     make_reduce,
 )
 from evener.programs.mapreduce.functions_gpu import linked_combine, linked_map, linked_reduce
@@ -38,6 +39,7 @@ __all__ = [
     "assign_kernel",
     "combine_kernel",
     "map_kernel",
+    "merge_kernel",
     "message_kernel",
     "reduce_kernel",
 ]
@@ -120,6 +122,11 @@ def combine_kernel(function: Operator, payload: Payload, *, is_checked: bool = F
     kernel = user_kernel(make_combine, [function], [()], payload=payload, ordered=ordered)
     file = linked_combine(function, payload, _gpu_key(function, variant))
     return UserKernel(kernel, file, payload)
+
+
+def merge_kernel(function: Operator, payload: Payload) -> Any:
+    """Return the kernel that combines payloads into those of other positions."""
+    return user_kernel(make_merge, [function], [()], payload=payload)
 
 
 def reduce_kernel(function: Operator, payload: Payload) -> UserKernel:

@@ -24,7 +24,9 @@ from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 if TYPE_CHECKING:
     from evener.programs.payload import Payload
 
-__all__ = ["make_assign", "make_combine", "make_emit", "make_map", "make_reduce", "without_none"]
+__all__ = [
+    "make_assign", "make_combine", "make_emit", "make_map", "make_merge", "make_reduce", "without_none",
+]  # fmt: skip
 
 _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 # The end of a piece for which `emit` raised an exception.
@@ -212,6 +214,33 @@ def make_combine(combine: Any, *, payload: Payload, ordered: bool) -> Any:
                 store(out_columns, row, combine(load(out_columns, row), load(carry, np.uint64(t)), numbers))
 
     return combine_records
+
+
+def make_merge(combine: Any, *, payload: Payload) -> Any:
+    """Return the kernel `merge_rows`, with the function `combine` compiled into it."""
+    load, store = payload.load, payload.store
+
+    @inline_step
+    def merge_slice(numbers, begin, end, index, columns, merged):
+        for i in range(begin, end):
+            at = np.uint64(index[i])
+            store(merged, at, combine(load(merged, at), load(columns, i), numbers))
+        return False
+
+    guarded_slice = guarded(merge_slice, failed=True)
+
+    @uncached_parallel
+    def merge_rows(numbers, index, columns, merged, failed):
+        """Combine each payload of `columns` into ``merged[index]``; `index` has each position once.
+
+        ``failed[t]`` becomes true if `combine` raises an exception for slice ``t``.
+        """
+        slices = len(failed)
+        for t in prange(slices):
+            begin, end = slice_bound(len(index), t, slices), slice_bound(len(index), t + 1, slices)
+            failed[t] = guarded_slice(numbers, begin, end, index, columns, merged)
+
+    return merge_rows
 
 
 def make_reduce(reduce: Any, *, values: Payload, result: Payload) -> Any:

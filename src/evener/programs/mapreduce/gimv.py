@@ -7,24 +7,22 @@ between iterations, so only messages are copied.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from evener.elements.protocols import copy_between
 from evener.engine.array import PartitionedArray
+from evener.engine.exchange.exchange import Exchange
+from evener.engine.exchange.forms import Form
+from evener.engine.exchange.network import connect_ranks
+from evener.engine.exchange.packet import Packet
 from evener.errors import ArgumentError
 from evener.graph.graph import Graph
-from evener.kernels.kernel import Kernel, LinkedFile
 from evener.partition.partitioned import PartitionedGraph
-from evener.programs.compilation import digest, source_key
-from evener.programs.mapreduce.compilation import assign_kernel, combine_kernel, message_kernel
-from evener.programs.mapreduce.job import MapReduceJob, memory_limit, place
-from evener.programs.mapreduce.reducer import Combine
-from evener.programs.mapreduce.routers import by_owner
+from evener.programs.mapreduce.gimv_cpu import GimvCpu, GimvKernels
+from evener.programs.mapreduce.gimv_gpu import GimvGpu, linked_stages
+from evener.programs.mapreduce.job import memory_limit, place
 from evener.programs.mapreduce.stages import Stages
-from evener.programs.mapreduce.worker import JobFunctions
-from evener.programs.steps import absolute_sum, is_constant, message_dtypes, owned_values
+from evener.programs.steps import absolute_sum, is_constant, owned_values
 from evener.programs.supersteps import ProgramRun
 from evener.programs.value_check import ValueCheck
 from evener.system.agreement import on_all_ranks
@@ -35,21 +33,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evener.elements import Element
-    from evener.partition.partition import Partition
+    from evener.engine.exchange.link import Link
+    from evener.engine.exchange.packet import Arrays
     from evener.programs.arguments import Condition
     from evener.programs.compilation import Operators
     from evener.programs.mapreduce.compilation import Signature
-    from evener.programs.mapreduce.records import SortedRun
     from evener.spec.run import Run
 
-__all__ = ["FILE", "run_two_stages"]
-
-FILE = "evener.programs:stages"
-# Bytes that a record needs: it and its sorted copy; or key, message, and copies of keys and positions.
-_PACKED_BYTES, _APART_BYTES = 16, 44
-# Edges of the smallest chunk.
-_MIN_CHUNK = 1 << 16
+__all__ = ["run_two_stages"]
 
 
 def run_two_stages(
@@ -70,12 +61,7 @@ def run_two_stages(
     """
     pg = _placed(run, fields=not signature.value.single)
     stages = Stages(pg, "gimv", run.progress)
-    steps: CpuStages | GpuStages
-    if pg.elements[0].kind == "cuda":
-        (values,) = first.values()
-        steps = GpuStages(pg, stages, operators, values, identity)
-    else:
-        steps = CpuStages(pg, stages, operators, signature, first, identity)
+    steps = TwoStages(pg, stages, operators, signature, list(first.values()), identity)
     n, total = pg.graph.n, sum(absolute_sum(values) for values in first.values())
 
     def all_hear() -> bool:
@@ -102,10 +88,14 @@ def run_two_stages(
     )
 
 
-class CpuStages:
-    """Both stages on CPU elements: a job with numbers of targets as keys, then a kernel that assigns.
+class TwoStages:
+    """Both stages on the elements of a placement.
 
-    `values` has the fields of the owned vertices of each partition.
+    Each element reduces its own records before the copy, as combiners of MapReduce do. So it sends one
+    message for each mirror, and the owner combines the messages of all elements.
+
+    The constructor is a collective operation; all ranks must call it. `values` has the fields of the owned
+    vertices of each partition.
     """
 
     def __init__(
@@ -114,23 +104,21 @@ class CpuStages:
         stages: Stages,
         operators: Operators,
         signature: Signature,
-        first: Mapping[str, NDArray[Any]],
+        first: Sequence[NDArray[Any]],
         identity: Any,
     ) -> None:
-        message = signature.message
-        weighted = pg.graph.weight_dtype is not None
-        mapped = message_kernel(operators.combine2, signature, weighted=weighted)
-        combine = combine_kernel(operators.combine_all, message, is_checked=True)
-        dtypes = message_dtypes((str(values.dtype) for values in first.values()), message.dtypes)
-        functions = JobFunctions(mapped, Combine(combine), np.dtype(np.uint32), dtypes)
-        self._assign = assign_kernel(operators, signature)
-        self._job = MapReduceJob(
-            pg, stages, functions=functions, router=by_owner(pg), memory=memory_limit(None, pg.world)
+        memory = memory_limit(None, pg.world)
+        self._workers = on_all_ranks(
+            pg.world, lambda: _workers_on(pg, operators, signature, first, identity, memory)
         )
-        self._pg, self._stages = pg, stages
-        self._nothing = list(zip((identity,) if message.single else identity, message.dtypes, strict=True))
-        self._initial = list(zip(*(owned_values(pg, values) for values in first.values()), strict=True))
-        self.values = [tuple(field.copy() for field in fields) for fields in self._initial]
+        self._stages = stages
+        self._exchange: Exchange | None = None
+        if len(pg.ranks) > 1:
+            network = connect_ranks(pg.world, pg.elements)
+            self._exchange = Exchange(pg.elements, pg.routes, network, pg.ranks)
+        chunks = max(worker.chunks for worker in self._workers)
+        self._rounds = int(pg.world.allreduce(chunks, "max"))
+        self.values = [worker.values for worker in self._workers]
 
     def step(self, total: float) -> tuple[int, float, float]:
         """Run both stages, given the sum of the absolute values of all ranks.
@@ -138,167 +126,86 @@ class CpuStages:
         This is a collective operation; all ranks must call it. Returns (converged vertices, sum of changes,
         sum of absolute values) of this rank.
         """
-        rows = self._job.run(self.values)
-        reduced = self._stages.run("assign", self._assign_on, range(len(rows)), rows, [total] * len(rows))
-        ready, change, size = (sum(column) for column in zip(*reduced, strict=True))
-        return ready, change, size
-
-    def _assign_on(self, p: int, rows: SortedRun, total: float) -> Sequence[Any]:
-        partition, values = self._pg.partitions[p], self.values[p]
-        messages = tuple(np.full(partition.owned, *nothing) for nothing in self._nothing)
-        for message, column in zip(messages, rows.columns, strict=True):
-            message[rows.keys] = column
-        reduced: Sequence[Any] = self._assign(
-            messages, partition.out_degree, partition.vertices, self._pg.graph.n, total, self._initial[p],
-            values,
-        )  # fmt: skip
-        return reduced
-
-
-class GpuStages:
-    """Both stages on the elements of a placement, which are all GPUs of this process.
-
-    A message of 4 bytes is packed with its key into one word, and words are sorted. Other messages stay in
-    place, and the positions of sorted keys are their order. Both sorts are the radix sort of CUB.
-
-    Each GPU reduces its own records before the copy, as combiners of MapReduce do. So it sends one message
-    for each mirror, and the owner combines the messages of all GPUs.
-    """
-
-    def __init__(
-        self,
-        pg: PartitionedGraph,
-        stages: Stages,
-        operators: Operators,
-        first: NDArray[Any],
-        identity: float,
-    ) -> None:
-        real = first.dtype.kind == "f"
-        key = digest(source_key(), f"{real}", *(operator.meaning for operator in operators))
-        file = LinkedFile(FILE, key, operators.linked(real=real))
-        owners = zip(pg.elements, pg.partitions, _uploaded(pg, first), strict=True)
-        self._gpus = [_Gpu(*owner, file, identity, pg.graph.n) for owner in owners]
-        self._stages, self._routes = stages, pg.routes
-        self._rounds = max(gpu.chunks for gpu in self._gpus)
-        self.values = [(gpu.value,) for gpu in self._gpus]
-
-    def step(self, total: float) -> tuple[int, float, float]:
-        """Run both stages."""
-        gpus, run = self._gpus, self._stages.run
-        combined = [gpu.new_messages() for gpu in gpus]
+        workers, run = self._workers, self._stages.run
+        combined = on_all_ranks(self._stages.world, lambda: [worker.new_messages() for worker in workers])
         for number in range(self._rounds):
-            bounds = [gpu.chunk(number, self._rounds) for gpu in gpus]
-            records = run("map", _Gpu.map, gpus, bounds, edges=sum(end - begin for begin, end in bounds))
-            order = run("sort", _Gpu.sort, gpus, records)
-            run("reduce", _Gpu.reduce, gpus, records, order, combined)
-            del records, order  # the next round needs their memory
-        if self._routes:
-            run("reduce", _Gpu.merge, gpus, self._copied(combined), combined)
-        reduced = run("assign", _Gpu.assign, gpus, combined, [total] * len(gpus))
+            begins, ends = (
+                [worker.edges * k // self._rounds for worker in workers] for k in (number, number + 1)
+            )
+            edges = sum(ends) - sum(begins)
+            records = run("map", lambda worker, *at: worker.map(*at), workers, begins, ends, edges=edges)
+            records = run("sort", lambda worker, given: worker.sort(given), workers, records)
+            run("reduce", lambda worker, *given: worker.reduce(*given), workers, records, combined)
+            del records  # the next round needs their memory
+        if self._exchange is not None:
+            form = _Messages(combined, workers[0].words)
+            self._stages.carry(self._exchange, form)
+            run("reduce", lambda worker, *given: worker.merge(*given), workers, form.received, combined)
+        totals = [total] * len(workers)
+        reduced = run("assign", lambda worker, *given: worker.assign(*given), workers, combined, totals)
         ready, change, size = (sum(column) for column in zip(*reduced, strict=True))
         return int(ready), float(change), float(size)
 
-    def _copied(self, combined: Sequence[Any]) -> list[list[tuple[Any, Any]]]:
-        """Return, for each GPU, the numbers of its vertices and their messages from each other GPU."""
-        received: list[list[tuple[Any, Any]]] = [[] for _ in self._gpus]
 
-        def receive(place: int) -> list[tuple[int, int]]:
-            receiver, sent = self._gpus[place], []
-            receiver.element.begin_round()
-            for sender, gpu in enumerate(self._gpus):
-                for route in self._routes:
-                    if (route.mirror_partition, route.owner) == (gpu.index, receiver.index):
-                        source = combined[sender][route.begin : route.begin + len(route)]
-                        received[place].append((route.index, receiver.copy_from(gpu, source)))
-                        sent.append((sender, source.nbytes))
-            return sent
+class _Messages(Form):
+    """The combined messages of mirrors, for their owners.
 
-        self._stages.receive(receive, range(len(self._gpus)))
-        return received
-
-
-class _Gpu:
-    """The records and the values of one GPU, by kernels with the operators linked in.
-
-    `value` has the value of each owned vertex, and `chunks` is the least number of chunks of edges, so that
-    the records of a chunk fit the memory.
+    A message has this number of words. `received` has, for each element of this rank, the numbers of its
+    vertices and their messages from each other element.
     """
 
-    def __init__(
-        self, element: Element, partition: Partition, first: Any, file: LinkedFile, identity: float, n: int
-    ) -> None:
-        self.element, self.index = cast("Any", element), partition.index
-        self._partition, self._edges, self._file = partition, cast("Any", partition.out), file
-        self._identity, self._n = identity, n
-        self._wide = np.dtype(np.float64 if first.dtype.kind == "f" else np.int64)
-        self._wide_identity = element.upload(np.array([identity], self._wide))
-        self._packed = first.itemsize == 4
-        self._initial = first
-        self.value = element.allocate(len(first), first.dtype)
-        element.run(self.value.__setitem__, slice(None), self._initial)
-        record = _PACKED_BYTES if self._packed else _APART_BYTES
-        usable = self.element.room_after(partition.nbytes) - len(partition.vertices) * self._wide.itemsize
-        self.chunks = -(-self._edges.count // max(usable // record, _MIN_CHUNK))
+    links = "push"
 
-    def chunk(self, number: int, rounds: int) -> tuple[int, int]:
-        """Return the bounds of the edges of a round."""
-        return self._edges.count * number // rounds, self._edges.count * (number + 1) // rounds
+    def __init__(self, combined: Sequence[Any], words: int) -> None:
+        super().__init__(PartitionedArray(combined))
+        self._words = words
+        self.received: list[list[tuple[Any, Any]]] = [[] for _ in combined]
 
-    def new_messages(self) -> Any:
-        """Return the combined message of each vertex and mirror before any record is reduced."""
-        return self.element.allocate(len(self._partition.vertices), self._wide, self._identity)
+    def targets(self, link: Link) -> Arrays:
+        """Return an array for all messages."""
+        return {"values": link.inbox.array("values 0", len(link.route) * self._words, self.array.dtype)}
 
-    def map(self, bounds: tuple[int, int]) -> list[Any]:
-        """Return the records of a chunk of edges: packed, or keys and messages."""
-        edges, (begin, end) = self._edges, bounds
-        dtypes: list[Any] = [np.uint64] if self._packed else [np.uint32, self.value.dtype]
-        records = [self.element.allocate(end - begin, dtype) for dtype in dtypes]
-        weights = [] if edges.weights is None else [edges.weights]
-        name = f"map_{'weighted_' * len(weights)}{'packed' if self._packed else 'apart'}"
-        self._kernel(name)(
-            begin, end, edges.offsets, edges.targets, *weights, self._wide_identity,
-            self._partition.out_degree, self._partition.vertices, self._n, self.value, *records,
-        )  # fmt: skip
-        return records
+    def pack(self, link: Link) -> Packet:
+        """Return the messages, which do not change before the owner has combined them."""
+        messages = self._of_mirrors(link)
+        return Packet({"values": messages}, messages.nbytes)
 
-    def sort(self, records: list[Any]) -> Any:
-        """Sort packed records, or return the positions of sorted keys."""
-        if not self._packed:
-            return self.element.argsort(records[0])
-        self.element.sort(records[0])
-        return None
+    def unpack(self, link: Link, packet: Packet) -> int:
+        """Keep the messages, which the owner combines once all have arrived."""
+        messages = self._of_mirrors(link) if link.in_place else packet.arrays["values"]
+        self.received[link.to_partition].append((link.route.index, messages))
+        return int(messages.nbytes)
 
-    def reduce(self, records: list[Any], order: Any, combined: Any) -> None:
-        """Combine sorted records into the messages of vertices and mirrors."""
-        if self._packed:
-            self._kernel("reduce_packed")(records[0], combined)
-        else:
-            self._kernel("reduce_apart")(records[0], order, records[1], combined)
-
-    def copy_from(self, sender: _Gpu, source: Any) -> Any:
-        """Return a copy of an array of another GPU."""
-        target = self.element.allocate(len(source), source.dtype, exchanged=True)
-        self.element.wait_for(copy_between(sender.element, self.element, source, target))
-        return target
-
-    def merge(self, received: list[tuple[Any, Any]], combined: Any) -> None:
-        """Combine the messages of mirrors on other GPUs with those of the vertices."""
-        for index, messages in received:
-            self._kernel("merge_mirrors")(index, messages, combined)
-
-    def assign(self, combined: Any, total: float) -> Any:
-        """Assign the next values."""
-        return self._kernel("assign_values")(
-            combined, self._partition.out_degree, self._partition.vertices, self._n, total, self._initial,
-            self.value,
-        )  # fmt: skip
-
-    def _kernel(self, name: str) -> Any:
-        return self.element.kernel(Kernel(cuda=self._file, name=name))
+    def _of_mirrors(self, link: Link) -> NDArray[Any]:
+        begin, count = link.route.begin * self._words, len(link.route) * self._words
+        return self._sent(link)[begin : begin + count]
 
 
-def _uploaded(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
-    """Return the first values of the owned vertices on each GPU."""
+def _workers_on(
+    pg: PartitionedGraph,
+    operators: Operators,
+    signature: Signature,
+    first: Sequence[NDArray[Any]],
+    identity: Any,
+    memory: int,
+) -> list[GimvCpu | GimvGpu]:
+    """Return the worker of each element of this rank."""
+    kinds, makers = {element.kind for element in pg.elements}, dict[str, Any]()
+    if "cpu" in kinds:
+        kernels = GimvKernels(pg, operators, signature, first, identity)
+        makers["cpu"] = partial(GimvCpu, kernels=kernels, memory=memory)
+    if "cuda" in kinds:
+        file = linked_stages(operators, real=first[0].dtype.kind == "f")
+        makers["cuda"] = partial(GimvGpu, file=file, identity=identity)
+    initial = zip(*(_first_on_elements(pg, values) for values in first), strict=True)
+    return [
+        makers[element.kind](pg, place, fields)
+        for place, (element, fields) in enumerate(zip(pg.elements, initial, strict=True))
+    ]
+
+
+def _first_on_elements(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
+    """Return the first values of the owned vertices, in the memory of each element."""
     if is_constant(first):
         return [
             element.allocate(partition.owned, first.dtype, first[0])
@@ -309,22 +216,20 @@ def _uploaded(pg: PartitionedGraph, first: NDArray[Any]) -> list[Any]:
 
 
 def _placed(run: Run, *, fields: bool) -> PartitionedGraph:
-    """Return the graph on CPU elements or, without fields, on GPUs of one rank; an error for other GPUs."""
-    world = current_world()
+    """Return the graph on its elements; an error for values with fields on GPUs."""
     if not isinstance(run.given, PartitionedGraph):
-        on_all_ranks(world, lambda: _check_kinds(run.placement.kinds, world.size, fields=fields))
+        on_all_ranks(current_world(), lambda: _check_kinds(run.placement.kinds, fields=fields))
     pg = place(run)
     kinds = pg.world.allgather([element.kind for element in pg.elements])
-    _check_kinds([kind for of_rank in kinds for kind in of_rank], pg.world.size, fields=fields)
+    _check_kinds([kind for of_rank in kinds for kind in of_rank], fields=fields)
     return pg
 
 
-def _check_kinds(kinds: Sequence[str], ranks: int, *, fields: bool) -> None:
-    if "cuda" in kinds and (set(kinds) != {"cuda"} or ranks > 1 or fields):
+def _check_kinds(kinds: Sequence[str], *, fields: bool) -> None:
+    if fields and "cuda" in kinds:
         found = "GPUs" if set(kinds) == {"cuda"} else "CPUs and GPUs"
-        name, where = ("fields and ", "") if fields else ("", " or on GPUs of one rank")
         msg = (
-            f'gimv with {name}engine="mapreduce" runs on CPU elements{where}, and the graph is on {found}; '
-            'place it with on="cpu"'
+            'gimv with fields and engine="mapreduce" runs on CPU elements, and the graph is on '
+            f'{found}; place it with on="cpu"'
         )
         raise ArgumentError(msg)

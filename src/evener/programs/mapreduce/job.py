@@ -54,6 +54,8 @@ SPEC = AlgorithmSpec(
     traffic=Traffic(pushed=0.0, pulled=0.0),
     unit="a job",
 )
+# What a rank or a CPU does that has no memory for records of others.
+_RECEIVING = "receiving the records of a MapReduce job"
 # The share of the available memory that records may use.
 _MEMORY_SHARE = 0.5
 
@@ -99,7 +101,7 @@ class MapReduceJob:
         memory: int,
     ) -> None:
         self._pg, self._stages, self._router = pg, stages, router
-        self._workers = [worker_on(pg, place, functions, router) for place in range(len(pg.elements))]
+        self._workers = [worker_on(pg, place, functions) for place in range(len(pg.elements))]
         self._copy = _Copy(pg, stages, self._workers)
         self._memory = memory // 2 // len(self._workers)
         capacity = min(worker.capacity(memory) for worker in self._workers)
@@ -144,7 +146,7 @@ class MapReduceJob:
         self.pairs += sum(mapped)
         keys = self._router.keys
         if len(self._pg.ranks) > 1 or keys is not None or sum(mapped) < edges:
-            outside = stages.run("hash", lambda worker: worker.choose(), workers)
+            outside = stages.run("hash", lambda worker: worker.choose(self._router), workers)
             if keys is not None:
                 check_keys(stages.world, keys, outside, lambda: [worker.mapped_keys() for worker in workers])
             grouped = stages.run("hash", lambda worker: worker.group(), workers)
@@ -199,7 +201,7 @@ class _Copy:
         """Return the keys and the columns that each element of this rank receives, in its memory.
 
         `grouped` has the records from each element of this rank. An OutOfMemoryError is raised if a rank has
-        no memory for the records that its CPUs receive.
+        no memory for the records of other ranks, or for those that its CPUs receive.
         """
         if len(self._pg.ranks) == 1:
             return [[grouped[0].keys, *grouped[0].columns]]
@@ -214,8 +216,7 @@ class _Copy:
             local = [sent_parts[self._first + place] for sent_parts in parts]
             given = [*local, *(sent_parts[place] for sent_parts in remote)]
             if elements[place].addressable:
-                require_for_run(sum(map(_nbytes, given)), "receiving the records of a MapReduce job")
-            elements[place].begin_round()
+                require_for_run(sum(map(_nbytes, given)), _RECEIVING)
             senders = [*elements, *([None] * len(remote))]
             here = [_moved(elements[place], *pair) for pair in zip(senders, given, strict=True)]
             received[place] = self._workers[place].join(here)
@@ -258,7 +259,11 @@ class _Copy:
             )
         first, end = self._bounds[self._world.rank : self._world.rank + 2]
         nbytes = [sum(map(_nbytes, [*sent_parts[:first], *sent_parts[end:]])) for sent_parts in parts]
-        counts, *columns = self._stages.alltoall([sizes, *zip(*arrays, strict=True)], nbytes)
+        counts = self._world.alltoall(sizes)
+        record_bytes = sum(array.itemsize for array in parts[0][0])
+        received = record_bytes * sum(int(of_rank.sum()) for of_rank in counts)
+        on_all_ranks(self._world, lambda: require_for_run(received, _RECEIVING))
+        columns = self._stages.alltoall(list(zip(*arrays, strict=True)), nbytes)
         return [
             part
             for rank in ranks

@@ -18,7 +18,6 @@ from evener.kernels.cpu.mixing import mix
 __all__ = [
     "choose_by_block",
     "choose_by_hash",
-    "choose_by_table",
     "count_digits",
     "count_heads",
     "gather_words",
@@ -76,19 +75,6 @@ def choose_by_block(keys, step, counts, bounds, chosen, sizes):
         begin = np.uint64(k) * step
         outside += _block_piece(keys, begin, begin + counts[k], bounds, chosen, sizes[k])
     return outside
-
-
-@parallel
-def choose_by_table(keys, step, counts, element_of, number_of, chosen, sizes):
-    """Choose the owner of a local vertex, and replace the key by the owner's number of the vertex."""
-    for k in prange(len(counts)):
-        begin = np.uint64(k) * step
-        for i in range(begin, begin + counts[k]):
-            local = np.uint64(keys[i])
-            element = element_of[local]
-            keys[i] = number_of[local]
-            chosen[i] = element
-            sizes[k, element] += 1
 
 
 @parallel

@@ -1,4 +1,4 @@
-"""Routers: the element that reduces a key, by a hash, by blocks of vertices, or by owners of vertices."""
+"""Routers: the element that reduces a key, by a hash or by blocks of vertices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evener.partition.partitioned import PartitionedGraph
     from evener.system.world import World
 
-__all__ = ["Router", "by_block", "by_hash", "by_owner", "check_keys"]
+__all__ = ["Router", "by_block", "by_hash", "check_keys"]
 
 
 class Router(NamedTuple):
@@ -41,26 +41,6 @@ def by_block(pg: PartitionedGraph) -> Router:
         of_rank = block_bounds(int(ranks[rank + 1] - ranks[rank]), pg.ranks.count(rank))
         bounds += (ranks[rank] + of_rank[1:]).tolist()
     return Router("choose_by_block", [(np.array(bounds, np.uint64),)] * len(pg.elements), pg.graph.n)
-
-
-def by_owner(pg: PartitionedGraph) -> Router:
-    """Send a record to the owner of the vertex that is its key.
-
-    A mapped key is a local number of the partition. The copied key is the owner's local number. A single
-    element chooses no owners, because each edge gives a record.
-    """
-    places = range(len(pg.partitions) if len(pg.ranks) > 1 else 0)
-    return Router("choose_by_table", [_owners(pg, p) for p in places])
-
-
-def _owners(pg: PartitionedGraph, p: int) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
-    """Return the owner of each local vertex, and its local number on the owner."""
-    partition = pg.partitions[p]
-    element = np.full(len(partition.vertices), partition.index, np.uint16)
-    number = np.arange(len(partition.vertices), dtype=np.uint32)
-    element[partition.owned :] = np.repeat(np.arange(len(pg.ranks)), np.diff(partition.mirror_bounds))
-    number[partition.owned :] = pg.mirror_numbers(partition)
-    return element, number
 
 
 def check_keys(world: World, n: int, outside: Sequence[int], keys: Callable[[], list[NDArray[Any]]]) -> None:

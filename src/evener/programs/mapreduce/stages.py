@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evener.engine.exchange.exchange import Exchange
+    from evener.engine.exchange.forms import Form
     from evener.engine.timeline import Progress, Timeline
     from evener.partition.partitioned import PartitionedGraph
 
@@ -66,6 +68,16 @@ class Stages:
         """
         self._run("transfer", [("receive", function, given) for given in zip(*args, strict=True)], 0)
 
+    def carry(self, exchange: Exchange, form: Form) -> None:
+        """Carry the packets of a form between the elements of all ranks.
+
+        This is a collective operation; all ranks must call it, and all raise the error of one rank.
+        """
+        self._recorder.begin("transfer", self._active, 0, None)
+        sends, receives = on_all_ranks(self.world, lambda: exchange.carry(form))
+        self._take(sends)
+        self._take(receives, exchange.end_verb)
+
     def alltoall(
         self, columns: Sequence[Sequence[NDArray[Any]]], nbytes: Sequence[int]
     ) -> list[list[NDArray[Any]]]:
@@ -86,9 +98,19 @@ class Stages:
 
     def _run(self, phase: str, steps: Sequence[Any], edges: int) -> list[Any]:
         self._recorder.begin(phase, self._active, edges, None)
-        done = on_all_ranks(
-            self.world, lambda: run_steps(self.elements, [[step] for step in steps], self._workers)
-        )
+        return self._take([[step] for step in steps])
+
+    def _take(self, steps: list[list[Any]], end: Callable[[], None] = lambda: None) -> list[Any]:
+        """Run and record the steps of each element, and then a function."""
+
+        def take() -> list[Any]:
+            for element in self.elements:
+                element.begin_round()
+            done = run_steps(self.elements, steps, self._workers)
+            end()
+            return done
+
+        done = on_all_ranks(self.world, take)
         self._recorder.add(done, in_turn=False)
         self._recorder.settle()
         return done

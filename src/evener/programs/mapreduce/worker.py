@@ -71,12 +71,12 @@ class Worker:
     the function reads none.
     """
 
-    def __init__(self, pg: PartitionedGraph, place: int, functions: JobFunctions, router: Router) -> None:
+    def __init__(self, pg: PartitionedGraph, place: int, functions: JobFunctions) -> None:
         self.element: Any = pg.elements[place]
         self.reducer = functions.reducer
         self._partition, self._n, self._elements = pg.partitions[place], pg.graph.n, len(pg.ranks)
         self._local_elements, self._place = len(pg.elements), place
-        self._functions, self._router = functions, router
+        self._functions = functions
         self.edges = 0 if self._partition.out is None else self._partition.out.count
         self.values: tuple[Any, ...] = ()
         # The mapped records of a chunk, and the element of each.
@@ -85,7 +85,7 @@ class Worker:
         self._chosen: Any = None
 
     def take_all(self) -> Grouped:
-        """Return the records of the only element, if each edge of the chunk gave one."""
+        """Return all records as those of one element, if each edge of the chunk gave one."""
         grouped = Grouped(self._keys, self._columns, np.array([0, len(self._keys)]))
         self._forget()
         return grouped
@@ -141,13 +141,13 @@ class CpuWorker(Worker):
                 raise exception_of("map")
         return int(self._counts.sum())
 
-    def choose(self) -> int:
+    def choose(self, router: Router) -> int:
         """Choose the element of each record, and return the number of wrong keys."""
         self._sizes = np.zeros((len(self._counts), self._elements), np.uint64)
         self._chosen = self.element.allocate(len(self._keys), np.uint16)
-        kernel = getattr(kernels, self._router.kernel)
+        kernel = getattr(kernels, router.kernel)
         outside = kernel(
-            self._keys, np.uint64(_PIECE), self._counts, *self._router.arguments[self._place], self._chosen,
+            self._keys, np.uint64(_PIECE), self._counts, *router.arguments[self._place], self._chosen,
             self._sizes,
         )  # fmt: skip
         return int(outside or 0)
@@ -214,15 +214,15 @@ class GpuWorker(Worker):
             self._present,
         )  # fmt: skip
 
-    def choose(self) -> Any:
+    def choose(self, router: Router) -> Any:
         """Choose the element of each record, and begin to sort the records by element."""
         element = self.element
         self._chosen = element.allocate(len(self._keys), np.uint16)
         given = [
             element.upload(argument) if isinstance(argument, np.ndarray) else int(argument)
-            for argument in self._router.arguments[self._place]
+            for argument in router.arguments[self._place]
         ]
-        kernel = element.kernel(getattr(SHUFFLE, self._router.kernel))
+        kernel = element.kernel(getattr(SHUFFLE, router.kernel))
         outside = kernel(self._keys, self._present, *given, self._chosen)
         self._order = element.argsort(self._chosen)
         self._bounds = element.allocate(self._elements + 1, np.uint64)
@@ -258,7 +258,7 @@ class GpuWorker(Worker):
 JobWorker: TypeAlias = CpuWorker | GpuWorker
 
 
-def worker_on(pg: PartitionedGraph, place: int, functions: JobFunctions, router: Router) -> JobWorker:
+def worker_on(pg: PartitionedGraph, place: int, functions: JobFunctions) -> JobWorker:
     """Return the worker of an element of this rank; see `Worker`."""
     kind = GpuWorker if pg.elements[place].kind == "cuda" else CpuWorker
-    return kind(pg, place, functions, router)
+    return kind(pg, place, functions)

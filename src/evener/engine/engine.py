@@ -19,7 +19,7 @@ from evener.engine.array import PartitionedArray, parts_of
 from evener.engine.checks import check_compute, check_exchanged, check_progress, check_push
 from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
-from evener.engine.executor import no_steps, run_steps, worker_count
+from evener.engine.executor import no_steps, reduce_values, run_steps, worker_count
 from evener.engine.group import forget_group, group_of
 from evener.engine.recorder import Recorder
 from evener.engine.workspace import Workspace
@@ -172,6 +172,7 @@ class Engine(Workspace):
         reduce: Callable[[Iterable[Any]], Any] = sum,
         work_estimate: int | None = None,
         pull_before: PartitionedArray | None = None,
+        before_pull: Kernel | None = None,
         publish: PartitionedArray | None = None,
     ) -> Any:
         """Run a kernel on every element at once.
@@ -198,6 +199,9 @@ class Engine(Workspace):
         pull_before : PartitionedArray, optional
             Pulled before the kernel runs, without waiting for other elements in between. The kernel must not
             change the array's owned values, unless the array is also published.
+        before_pull : Kernel, optional
+            A kernel with the same arguments that runs while the values of `pull_before` arrive. It must not
+            use mirrors, and returns nothing.
         publish : PartitionedArray, optional
             An array whose owned values the kernel computes. Each element sends the values as soon as its
             kernel is done. Mirrors do not change before the array is pulled. The next exchange does not send
@@ -225,7 +229,8 @@ class Engine(Workspace):
             if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
                 results = [self._compute_single(kernel, args)]
             else:
-                results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
+                pulls = pull_before, before_pull
+                results = self._compute_together(kernel, args, work_estimate, pulls, publish)
         except BaseException:
             self._reset_after_error()
             raise
@@ -315,10 +320,10 @@ class Engine(Workspace):
         kernel: str | Kernel,
         args: Sequence[Any],
         work_estimate: int | None,
-        pull_before: PartitionedArray | None,
+        pulls: tuple[PartitionedArray | None, Kernel | None],
         publish: PartitionedArray | None,
     ) -> list[Any]:
-        functions = [element.kernel(kernel) for element in self.elements]
+        (pull_before, before_pull), functions = pulls, [e.kernel(kernel) for e in self.elements]
         for arg in [one for one in args if isinstance(one, PartitionedArray)]:
             self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
@@ -330,12 +335,17 @@ class Engine(Workspace):
         if group is not None:
             functions = group.prepare(functions, own_args)
             own_args = [[] for _ in functions]
+        early = no_steps(self.elements)
+        if before_pull is not None:
+            for element, own_steps, own in zip(self.elements, early, own_args, strict=True):
+                own_steps.append(("compute", element.kernel(before_pull), own))
         for function, own_steps, own in zip(functions, steps, own_args, strict=True):
             own_steps.append(("compute", function, own))
         if publish is not None and self.has_mirrors:
             for own, more in zip(steps, self._exchange.publish(publish), strict=True):
                 own.extend(more)
         self._run(sends, work_estimate)
+        self._run(early, work_estimate)
         results = self._run(steps, work_estimate)
         self._exchange.end_verb()
         if group is not None:
@@ -374,8 +384,8 @@ class Engine(Workspace):
             return None
         operation = _WORLD_OPERATIONS.get(reduce)
         if operation is None:
-            return _reduce_values(self.gather(results), reduce)
-        own = results[0] if len(results) == 1 else _reduce_values(results, reduce)
+            return reduce_values(self.gather(results), reduce)
+        own = results[0] if len(results) == 1 else reduce_values(results, reduce)
         return self._world.allreduce(own, operation)
 
     def _reset_after_error(self) -> None:
@@ -388,9 +398,3 @@ class Engine(Workspace):
                 element.wait()
         self._exchange = Exchange(self.elements, self.routes, self._network, self.partitioned.ranks)
         forget_group(self.partitioned)
-
-
-def _reduce_values(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
-    if isinstance(results[0], tuple):
-        return tuple(reduce(column) for column in zip(*results, strict=True))
-    return reduce(results)

@@ -16,14 +16,14 @@ from evener.elements.cpu import usable_cores
 from evener.system.interruption import interrupt_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from evener.elements.protocols import Element
 
     # The phase of the timeline to which a step's time counts, and a function with its arguments.
     Step = tuple[str, Callable[..., Any], Sequence[Any]]
 
-__all__ = ["StepsDone", "no_steps", "run_all", "run_steps", "worker_count"]
+__all__ = ["StepsDone", "no_steps", "reduce_values", "run_all", "run_steps", "worker_count"]
 
 
 class StepsDone(NamedTuple):
@@ -70,6 +70,13 @@ def _take_steps(element: Element, steps: list[Step]) -> tuple[list[Any], list[An
         values.append(function(*args))
         marks.append(element.mark())
     return values, marks
+
+
+def reduce_values(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
+    """Return the results of all kernels reduced to one, column by column if they are tuples."""
+    if isinstance(results[0], tuple):
+        return tuple(reduce(column) for column in zip(*results, strict=True))
+    return reduce(results)
 
 
 def worker_count(elements: Sequence[Element]) -> int:

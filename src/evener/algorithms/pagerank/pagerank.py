@@ -224,11 +224,13 @@ def _iterate(
     next_contribution = engine.array(share_dtype, 0)
     offsets, targets, blocks = engine.in_
     iterate: list[Any] = [own_kernels.iterate]
-    edges, divisor = [offsets, targets], engine.out_degree
+    edges, divisor, blocked = [offsets, targets], engine.out_degree, engine.per_partition(columns)
+    # Column blocks without mirrors are read while mirrors arrive.
+    early = engine.has_mirrors and all(columns)
     if strength is not None:
         edges, divisor = [*edges, unsigned(engine.in_weights)], strength
     elif any(columns):
-        iterate = [_ITERATE, engine.element, engine.per_partition(columns)]
+        iterate = [_FINISH if early else _ITERATE, engine.element, blocked]
     start = engine.upload_to_all(np.array([1 / max(n, 1)]))
 
     engine.superstep("begin", active=engine.owned)
@@ -256,9 +258,14 @@ def _iterate(
         engine.superstep("iterate", active=engine.owned, edges=m, fraction=done)
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
         jump = 1 - damping + damping * dangling
+        if early:
+            engine.compute(
+                _PULL_REST, engine.element, blocked, contribution, pull_before=contribution,
+                before_pull=_PULL_OWN,
+            )  # fmt: skip
         error, dangling = engine.compute(
             *iterate, *edges, blocks, connected, divisor, damping, jump, teleport, contribution, rank,
-            next_contribution, pull_before=contribution,
+            next_contribution, pull_before=None if early else contribution,
             publish=next_contribution if iteration < max_iter else None,
         )  # fmt: skip
         if number:
@@ -294,13 +301,41 @@ def _iterate_on(
             next_contribution,
         )  # fmt: skip
     columns.pull(element, contribution)
+    return _finish_on(
+        element, columns, offsets, targets, blocks, connected, out_degree, damping, jump, teleport,
+        contribution, rank, next_contribution,
+    )  # fmt: skip
+
+
+def _finish_on(
+    element: Element,
+    columns: ColumnBlocks,
+    _offsets: Any,
+    _targets: Any,
+    _blocks: Any,
+    connected: int,
+    out_degree: Any,
+    damping: float,
+    jump: float,
+    teleport: Any,
+    _contribution: Any,
+    rank: Any,
+    next_contribution: Any,
+) -> Any:
+    """Finish an iteration on one element from the sums over its column blocks."""
     return element.kernel(kernels.finish)(
         columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, connected, out_degree,
         damping, jump, teleport, rank, next_contribution,
     )  # fmt: skip
 
 
-_ITERATE = Kernel(cpu=_iterate_on, cuda=_iterate_on)
+def _kernel(function: Any) -> Kernel:
+    return Kernel(cpu=function, cuda=function)
+
+
+_ITERATE, _FINISH = _kernel(_iterate_on), _kernel(_finish_on)
+_PULL_OWN = _kernel(lambda element, columns, contribution: columns.pull_own(element, contribution))
+_PULL_REST = _kernel(lambda element, columns, contribution: columns.pull_rest(element, contribution))
 
 
 def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float | None:

@@ -96,9 +96,7 @@ class ColumnBlocks:
         The first local item of each block.
     columns : int
         Columns per block.
-    own_blocks : int
-        Number of blocks without mirrors; these blocks are the first ones.
-    taken : ndarray of uint32, shape (blocks + 2,)
+    taken : ndarray of uint32, shape (blocks + 1,)
         Counters of the kernels in ``kernels/cuda/pull.cu``.
     """
 
@@ -110,7 +108,6 @@ class ColumnBlocks:
     remainder: Items
     block_items: NDArray[np.uint32]
     columns: int
-    own_blocks: int
     taken: NDArray[np.uint32]
 
     @property
@@ -120,30 +117,12 @@ class ColumnBlocks:
 
     def pull(self, element: Element, values: NDArray[np.float32]) -> None:
         """Write sums of the values of each row's neighbours to `partial`."""
-        self._pull_local(element, values, 0, len(self.block_items) - 1)
-        self._pull_remainder(element, values)
-
-    def pull_own(self, element: Element, values: NDArray[np.float32]) -> None:
-        """Write the sums of `pull` over blocks without mirrors."""
-        self._pull_local(element, values, 0, self.own_blocks)
-
-    def pull_rest(self, element: Element, values: NDArray[np.float32]) -> None:
-        """Write the sums of `pull` that `pull_own` does not write."""
-        self._pull_local(element, values, self.own_blocks, len(self.block_items) - 1)
-        self._pull_remainder(element, values)
-
-    def _pull_local(self, element: Element, values: NDArray[np.float32], first: int, last: int) -> None:
-        """Write the sums over the local items of blocks ``first:last``."""
-        local = self.local
-        if first < last and len(local.width):
+        local, rest = self.local, self.remainder
+        if len(local.width):
             element.kernel("pull.local_sums")(
-                self.block_items[first : last + 1], local.width, local.starts, local.ends, local.order,
-                local.places, local.words, self.columns, values[first * self.columns :], self.partial,
-                self.taken[first + (first > 0) :][: last - first + 1],
+                self.block_items, local.width, local.starts, local.ends, local.order, local.places,
+                local.words, self.columns, values, self.partial, self.taken,
             )  # fmt: skip
-
-    def _pull_remainder(self, element: Element, values: NDArray[np.float32]) -> None:
-        rest = self.remainder
         if len(rest.width):
             element.kernel("pull.remainder_sums")(
                 rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, values, self.partial
@@ -255,8 +234,7 @@ def build_column_blocks(
         remainder=items("fill_remainder", rest, rest_ends, place[len(tile) :], columns, blocks, bitmaps),
         block_items=element.upload(first),
         columns=columns,
-        own_blocks=min(partition.owned // columns, blocks),
-        taken=element.allocate(blocks + 2, np.uint32, 0),
+        taken=element.allocate(blocks + 1, np.uint32, 0),
     )
     element.wait()
     return built

@@ -8,10 +8,10 @@ Counts for one superstep that sends a value of each boundary vertex, such as an 
   Elements of a column receive values, and elements of a row receive partial sums.
 - divided hubs: edges of hubs are at the other end. Each element has all hubs, and partial sums of them.
 
-The share of the exchange is bytes over the sum of bytes and edges, at the rates of an H100: 250 GB/s between
-GPUs and 3.9 ps per edge.
+`exchange` is the share of the exchange in a superstep of an H100: 250 GB/s between GPUs and 3.9 ps per edge.
+The seconds are those of the element with the most edges and of the element that sends the most bytes.
 
-    python benchmarks/divisions.py --graphs rmat:22 uniform:22 grid:2000x2000 web-NotreDame.txt.gz
+    python benchmarks/divisions.py --graphs rmat:20 uniform:20 grid:1000x1000 web-NotreDame.txt.gz
 """
 
 from __future__ import annotations

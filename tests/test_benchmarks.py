@@ -28,6 +28,7 @@ TINY = {
         *("--tasks", "label_propagation", "closeness", "spanning_forest", "jaccard", "random_walks", "scc"),
     ],
     "partitions": ["--scale", "8", "--sources", "2", "--policies", "random"],
+    "divisions": ["--graphs", "rmat:8", "grid:9x9", "rmat:8,directed"],
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],

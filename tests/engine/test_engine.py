@@ -609,6 +609,16 @@ def test_an_error_in_an_exchange_is_raised(graph, monkeypatch):
     assert sum(span.bytes_sent for span in engine.timeline) == 4 * sum(p.mirrors for p in engine.partitions)
 
 
+def test_values_can_be_read_later(kernels):
+    """The kernels run at once. Their values are reduced and counted when they are read."""
+    places, ran = kernels.places, []
+    read = kernels.compute(lambda p: ran.append(p) or p + 1, places, count_next_active=True, wait=False)
+    assert sorted(ran) == list(places)
+    assert read() == sum(place + 1 for place in places)
+    kernels.engine.superstep("next")
+    assert [span.active for span in kernels.engine.timeline][-len(places) :] == [p + 1 for p in places]
+
+
 @pytest.mark.usefixtures("four_cores")
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_elements_compute_at_the_same_time(graph, count):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -164,6 +165,21 @@ def test_ranks_equal_the_reference(name, on):
         assert ranks[0].dtype == np.float32
         np.testing.assert_allclose(ranks[0], expected, rtol=1e-6)
         assert (ranks[0] == ranks[1]).all()
+
+
+@pytest.mark.parametrize("on", [1, 2], ids="{} elements".format)
+@pytest.mark.usefixtures("tables")
+def test_sums_that_are_computed_ahead_do_not_change_the_last_iteration(on):
+    """The reference stops in the first iteration with a change below the tolerance."""
+    graph = GRAPHS["directed"]()
+    pg = ev.partition(graph, on=["cpu:1"] * on)
+    ranks = [reference.pagerank(graph, iterations=k) for k in range(30)]
+    for tol in (1e-2, 1e-4, 1e-5):
+        changes = [np.abs(after - before).sum() for before, after in pairwise(ranks)]
+        last = 1 + next(k for k, change in enumerate(changes) if change < tol)
+        found = ev.pagerank(pg, tol=tol)
+        assert (found.parameters["dtype"], found.outcome["iterations"]) == ("float32", last)
+        np.testing.assert_allclose(found["rank"], ranks[last], rtol=1e-6)
 
 
 @pytest.mark.usefixtures("tables")

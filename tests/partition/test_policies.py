@@ -70,6 +70,10 @@ class TestIO(PolicyContract):
     name = "io"
 
 
+class TestContiguous(PolicyContract):
+    name = "contiguous"
+
+
 class TestLPT(PolicyContract):
     name = "lpt"
 
@@ -364,6 +368,14 @@ def test_policies_without_degrees_by_hand():
     from evener.kernels.cpu.mixing import mix
 
     assert int(mix(golden)[0]) == 0xE220A8397B1DCDAF
+
+
+def test_contiguous_by_hand():
+    """The halves of the ten edges end after the third vertex, whatever its place by degree."""
+    degree = np.array([1, 3, 1, 0, 4, 1], np.uint64)
+    by_degree = np.argsort(-degree.astype(int), kind="stable").astype(np.uint32)
+    found = owners(by_degree, degree, policy="contiguous", shares=np.array([0.5, 0.5]))
+    assert found.tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_io_by_hand():

@@ -7,7 +7,7 @@ import numpy as np
 import evener as ev
 
 WEIGHTS = ["int8", "uint16", "float32", "int64", "float64"]
-POLICIES = ["random", "high", "low"]
+POLICIES = ["random", "high", "low", "contiguous"]
 
 
 def _parallel_edges(n):

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from evener.kernels.kernel import Kernel
     from evener.system.world import World
 
-__all__ = ["Clock", "Element", "GpuElement", "Memory", "Queue", "copy_between", "is_gpu", "padded_words"]
+__all__ = [
+    "Clock",
+    "Element",
+    "GpuElement",
+    "Memory",
+    "Queue",
+    "begin_copy",
+    "copy_between",
+    "is_gpu",
+    "padded_words",
+]
 
 # Words of 64 bits in a memory transaction of a GPU.
 _LINE_WORDS = 16
@@ -282,6 +292,11 @@ def copy_between(sender: Element, receiver: Element, source: NDArray[Any], targe
     The sender's later work comes after the copy, because it may change the source. Call `begin_round` of the
     receiver before, and `wait_for` with the event afterwards.
     """
-    copied = receiver.copy_from(source, target, sender.memory, sender.record())
+    copied = begin_copy(sender, receiver, source, target)
     sender.wait_for(copied)
     return copied
+
+
+def begin_copy(sender: Element, receiver: Element, source: NDArray[Any], target: NDArray[Any]) -> Any:
+    """Begin the copy of `copy_between`, but do not order the sender's later work after the copy."""
+    return receiver.copy_from(source, target, sender.memory, sender.record())

@@ -12,6 +12,7 @@ Each verb is a phase of the bulk-synchronous model (T13 §4.1): it returns when 
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.engine.exchange.exchange import Steps
+    from evener.engine.executor import StepsDone
     from evener.engine.timeline import Progress, Timeline
     from evener.kernels.kernel import Kernel
     from evener.partition.partitioned import PartitionedGraph
@@ -41,9 +43,6 @@ __all__ = ["Engine", "PartitionedArray"]
 
 # Edges or vertices. With less work, elements run one after another on the calling thread.
 MIN_PARALLEL_WORK = 1 << 14
-
-# How a world reduces values over ranks, for reductions that it can do without gathering them.
-_WORLD_OPERATIONS: dict[Any, Any] = {sum: "sum", min: "min", max: "max"}
 
 
 class Engine(Workspace):
@@ -173,6 +172,7 @@ class Engine(Workspace):
         work_estimate: int | None = None,
         pull_before: PartitionedArray | None = None,
         publish: PartitionedArray | None = None,
+        wait: bool = True,
     ) -> Any:
         """Run a kernel on every element at once.
 
@@ -202,11 +202,14 @@ class Engine(Workspace):
             An array whose owned values the kernel computes. Each element sends the values as soon as its
             kernel is done. Mirrors do not change before the array is pulled. The next exchange does not send
             the values again if it pulls this array and no kernel has used the array in between.
+        wait : bool, default True
+            Whether to wait for the values. If not, GPUs can get more work before the values are known.
 
         Returns
         -------
-        number, tuple of numbers, or None
-            The reduced values.
+        number, tuple of numbers, None or callable
+            The reduced values; without `wait`, a function that waits for them and returns them. Calling the
+            function is a collective operation; all ranks must call it.
 
         Raises
         ------
@@ -223,15 +226,24 @@ class Engine(Workspace):
         exchanges = pull_before is not None or publish is not None or self._queued
         try:
             if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
-                results = [self._compute_single(kernel, args)]
+                computed = [self._compute_single(kernel, args)]
             else:
-                results = self._compute_together(kernel, args, work_estimate, pull_before, publish)
+                computed = self._compute_together(kernel, args, work_estimate, pull_before, publish)
         except BaseException:
             self._reset_after_error()
             raise
-        if count_active or count_next_active:
-            self.recorder.count_active(results, now=count_active, next_superstep=count_next_active)
-        return self._reduce_over_ranks(results, reduce)
+
+        def read() -> Any:
+            try:
+                results = [result() for result in computed]
+            except BaseException:
+                self._reset_after_error()
+                raise
+            if count_active or count_next_active:
+                self.recorder.count_active(results, now=count_active, next_superstep=count_next_active)
+            return self._reduce_over_ranks(results, reduce)
+
+        return read() if wait else read
 
     def push(
         self,
@@ -299,16 +311,21 @@ class Engine(Workspace):
 
     # ---- how they run -----------------------------------------------------------------------------
 
-    def _compute_single(self, kernel: str | Kernel, args: Sequence[Any]) -> Any:
-        """Run a kernel on the only element, which waits for no other."""
+    def _compute_single(self, kernel: str | Kernel, args: Sequence[Any]) -> Callable[[], Any]:
+        """Run a kernel on the only element, which waits for no other, and return a function of its values."""
         self._exchange.invalidate_if_used(args)
         element = self.elements[0]
         function = element.kernel(kernel)
         parts = parts_of(args, 0)
         since = perf_counter()
-        result = element.result(element.run(function, *parts))
-        self.recorder.computed(since, perf_counter())
-        return result
+        value = element.run(function, *parts)
+
+        def read() -> Any:
+            result = element.result(value)
+            self.recorder.computed(since, perf_counter())
+            return result
+
+        return read
 
     def _compute_together(
         self,
@@ -317,7 +334,7 @@ class Engine(Workspace):
         work_estimate: int | None,
         pull_before: PartitionedArray | None,
         publish: PartitionedArray | None,
-    ) -> list[Any]:
+    ) -> list[Callable[[], Any]]:
         functions = [element.kernel(kernel) for element in self.elements]
         for arg in [one for one in args if isinstance(one, PartitionedArray)]:
             self._checked_parts(arg.parts)
@@ -336,11 +353,11 @@ class Engine(Workspace):
             for own, more in zip(steps, self._exchange.publish(publish), strict=True):
                 own.extend(more)
         self._run(sends, work_estimate)
-        results = self._run(steps, work_estimate)
+        done = self._run(steps, work_estimate)
         self._exchange.end_verb()
         if group is not None:
-            group.check(results)
-        return results
+            group.check([one.result for one in done])
+        return [partial(getattr, one, "result") for one in done]
 
     def _exchange_values(
         self, verb: Callable[..., tuple[Steps, Steps]], args: Sequence[Any], work_estimate: int | None
@@ -354,8 +371,8 @@ class Engine(Workspace):
             self._reset_after_error()
             raise
 
-    def _run(self, steps: Steps, work_estimate: int | None) -> list[Any]:
-        """Run each element's steps, record them, and return the kernels' values."""
+    def _run(self, steps: Steps, work_estimate: int | None) -> list[StepsDone]:
+        """Run each element's steps, and record them."""
         if not any(steps):
             return []
         in_turn = work_estimate is not None and work_estimate < MIN_PARALLEL_WORK
@@ -366,17 +383,7 @@ class Engine(Workspace):
         self.recorder.add(done, in_turn=in_turn)
         if not self._queued:
             self.recorder.settle()
-        return [one.result for one in done]
-
-    def _reduce_over_ranks(self, results: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
-        """Reduce the values of this rank's elements, and then over ranks."""
-        if results[0] is None:
-            return None
-        operation = _WORLD_OPERATIONS.get(reduce)
-        if operation is None:
-            return _reduce_values(self.gather(results), reduce)
-        own = results[0] if len(results) == 1 else _reduce_values(results, reduce)
-        return self._world.allreduce(own, operation)
+        return done
 
     def _reset_after_error(self) -> None:
         """Wait for the work of all elements, because later runs reuse their arrays.
@@ -388,9 +395,3 @@ class Engine(Workspace):
                 element.wait()
         self._exchange = Exchange(self.elements, self.routes, self._network, self.partitioned.ranks)
         forget_group(self.partitioned)
-
-
-def _reduce_values(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
-    if isinstance(results[0], tuple):
-        return tuple(reduce(column) for column in zip(*results, strict=True))
-    return reduce(results)

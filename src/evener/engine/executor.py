@@ -29,15 +29,21 @@ __all__ = ["StepsDone", "no_steps", "run_all", "run_steps", "worker_count"]
 class StepsDone(NamedTuple):
     """The steps that an element has taken, and their values.
 
-    `result` is the number, or the tuple of numbers, that the compute step returned. `marks` are those of the
-    element's clock before the first step and after each step.
+    `marks` are those of the element's clock before the first step and after each step.
     """
 
     element: Element
-    result: Any
     steps: list[Step]
     values: list[Any]
     marks: list[Any]
+
+    @property
+    def result(self) -> Any:
+        """The number, or the tuple of numbers, that the compute step returned, after waiting for it."""
+        computed = [
+            value for step, value in zip(self.steps, self.values, strict=True) if step[0] == "compute"
+        ]
+        return self.element.result(computed[-1]) if computed else None
 
 
 def no_steps(elements: Sequence[Element]) -> list[list[Step]]:
@@ -48,18 +54,13 @@ def no_steps(elements: Sequence[Element]) -> list[list[Step]]:
 def run_steps(elements: Sequence[Element], steps: list[list[Step]], workers: int) -> list[StepsDone]:
     """Run the steps of each element in order, all elements at the same time.
 
-    The call waits for the results of compute steps, and for elements that are not deferred. Steps of deferred
-    elements that return no result may still run.
+    The call waits for elements that are not deferred. Steps of deferred elements may still run.
     """
     calls = [(element, _take_steps, (element, own)) for element, own in zip(elements, steps, strict=True)]
-    done = []
-    for element, own, (values, marks) in zip(elements, steps, run_all(calls, workers), strict=True):
-        result = None
-        for step, value in zip(own, values, strict=True):
-            if step[0] == "compute":
-                result = element.result(value)
-        done.append(StepsDone(element, result, own, values, marks))
-    return done
+    return [
+        StepsDone(element, own, *taken)
+        for element, own, taken in zip(elements, steps, run_all(calls, workers), strict=True)
+    ]
 
 
 def _take_steps(element: Element, steps: list[Step]) -> tuple[list[Any], list[Any]]:

@@ -15,7 +15,7 @@ from evener.kernels.vertex import NO_VERTEX
 from evener.system.memory import require_for_run, translate_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 __all__ = ["Workspace"]
+
+# How a world reduces values over ranks, for reductions that it can do without gathering them.
+_WORLD_OPERATIONS: dict[Any, Any] = {sum: "sum", min: "min", max: "max"}
 
 
 class Workspace(Layout):
@@ -114,6 +117,16 @@ class Workspace(Layout):
         This is a collective operation; all ranks must call it.
         """
         return int(self._world.allreduce(sum(self._checked_parts(values)), "sum"))
+
+    def _reduce_over_ranks(self, results: list[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
+        """Reduce the values of this rank's elements, and then over ranks."""
+        if results[0] is None:
+            return None
+        operation = _WORLD_OPERATIONS.get(reduce)
+        if operation is None:
+            return _reduce_values(self.gather(results), reduce)
+        own = results[0] if len(results) == 1 else _reduce_values(results, reduce)
+        return self._world.allreduce(own, operation)
 
     # ---- arrays ---------------------------------------------------------------------------------
 
@@ -307,3 +320,9 @@ class Workspace(Layout):
 @translate_errors("gathering an array of all partitions")
 def _concatenate(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(parts)
+
+
+def _reduce_values(results: Sequence[Any], reduce: Callable[[Iterable[Any]], Any]) -> Any:
+    if isinstance(results[0], tuple):
+        return tuple(reduce(column) for column in zip(*results, strict=True))
+    return reduce(results)

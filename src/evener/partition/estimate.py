@@ -10,6 +10,7 @@ import numpy as np
 
 from evener.elements import parse_elements
 from evener.errors import DeviceOutOfMemory
+from evener.partition.default_policy import equal_parts_policy
 from evener.partition.footprint import (
     MIN_PREFIXED_ROW,
     PREFIX_BYTES,
@@ -52,6 +53,7 @@ class GraphSizes:
     edge_bytes: int
     prefixes: bool = True
     neighbours: NeighbourSample | None = None
+    by_number: NeighbourSample | None = None
 
     @classmethod
     def of(cls, graph: Graph, directions: str = "both") -> GraphSizes:
@@ -68,7 +70,8 @@ class GraphSizes:
             degree, opposite = (into, out) if directions == "in" else (out, into)
             degrees = Degrees.of(degree, opposite)
         neighbours = NeighbourSample.of(graph, directions, degree, degrees)
-        return cls(degrees, stored, 4 + weight, prefixes, neighbours)
+        by_number = NeighbourSample.by_number(graph, directions)
+        return cls(degrees, stored, 4 + weight, prefixes, neighbours, by_number)
 
     @classmethod
     def of_one_part(cls, n: int, edges: int, *, directions: int, edge_bytes: int) -> GraphSizes:
@@ -81,7 +84,14 @@ class GraphSizes:
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
         """Return the share of each partition's vertices with a mirror in each other partition, if known."""
+        if policy == "contiguous" and self.by_number is not None:
+            return self.by_number.between(shares)
         return None if self.neighbours is None else self.neighbours.mirrored(policy, shares)
+
+    def equal_parts_policy(self, parts: int) -> str:
+        """Return the default policy for equal parts."""
+        n = int(self.degrees.count.sum())
+        return equal_parts_policy(self.by_number, n, self.degrees.edges, parts)
 
     def prefixes_of(self, owned: NDArray[np.float64]) -> Callable[[int], int]:
         """Return how many rows of a number of edges get a prefix, as a function of this number.

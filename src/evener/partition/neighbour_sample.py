@@ -1,8 +1,9 @@
-"""Neighbour sample: positions of some vertices and their neighbours by degree, to estimate mirrors.
+"""Neighbour sample: positions of some vertices and their neighbours in an order, to estimate mirrors.
 
 With a policy that orders by degree, such as `high`, a partition owns a run of the vertices in descending
-degree. A vertex has a mirror in the partition if one of its neighbours is in the run. In a grid or a road
-network, neighbours are near each other in this order, which degrees alone do not show.
+degree. With `contiguous`, it owns a run of the vertex numbers. A vertex has a mirror in the partition if one
+of its neighbours is in the run. In a grid or a road network, neighbours are near each other in both orders,
+which degrees alone do not show.
 """
 
 from __future__ import annotations
@@ -16,11 +17,16 @@ from evener.partition.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Protocol
 
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
     from evener.partition.sizes import Degrees
+
+    class _Order(Protocol):
+        def of(self, vertices: NDArray[np.integer]) -> NDArray[np.float64]: ...
+
 
 __all__ = ["NeighbourSample"]
 
@@ -36,9 +42,9 @@ _RANKED = 1 << 14
 class NeighbourSample:
     """The positions of sampled vertices and of their neighbours.
 
-    The position of a vertex is the share of the stored edges, 0 to 1, before it in descending degree.
-    `weight` is the relative number of vertices that each sampled vertex represents. `keys` are k plus the
-    position of each neighbour of the k-th vertex, ascending. `bounds` has the first key of each vertex.
+    The position of a vertex is the share of the stored edges, 0 to 1, before it in the order. `weight` is the
+    relative number of connected vertices that each sampled vertex represents. `keys` are k plus the position
+    of each neighbour of the k-th vertex, ascending. `bounds` has the first key of each vertex.
     """
 
     position: NDArray[np.float64]
@@ -55,21 +61,40 @@ class NeighbourSample:
         Its partitions will store edges in `directions`. A policy orders the vertices by `degree`, their
         stored edges.
         """
-        if graph.m == 0:
+        rows = _followed_rows(graph, directions)
+        if not rows:
             return None
-        # A partition that stores in-edges mirrors the vertices with an out-edge into it.
-        followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]
-        if not graph.directed:
-            rows = [graph]
-        elif set(followed) <= set(graph.stored_directions):
-            rows = [graph if one == "out" else graph.reverse for one in followed]
-        else:
-            return None  # building the missing rows needs as much memory as the graph
         vertices, weight = _sample(rows[0], degree, float(degrees.connected @ degrees.count))
-        positions = _Positions(degree, degrees)
-        keys = np.sort(np.concatenate([_keys(each, vertices, positions) for each in rows]))
+        return cls._of(rows, vertices, weight, _Positions(degree, degrees))
+
+    @classmethod
+    def by_number(cls, graph: Graph, directions: str) -> NeighbourSample | None:
+        """Sample a graph in the order of vertex numbers; return None in the cases of `of`.
+
+        Some milliseconds are enough, because no array of all vertices is read.
+        """
+        rows = _followed_rows(graph, directions)
+        if not rows:
+            return None
+        vertices = np.arange(graph.n)
+        if graph.n > _SAMPLED // 2:
+            vertices = np.random.default_rng(0).integers(0, graph.n, _SAMPLED // 2)
+        order = _NumberPositions(graph, directions, rows)
+        lengths = [one.offsets[vertices + 1] - one.offsets[vertices] for one in (*rows, *order.rows)]
+        return cls._of(rows, vertices, np.any(lengths, axis=0).astype(np.float64), order)
+
+    @classmethod
+    def _of(
+        cls, rows: list[Graph], vertices: NDArray[np.int64], weight: NDArray[np.float64], order: _Order
+    ) -> NeighbourSample:
+        keys = np.sort(np.concatenate([_keys(each, vertices, order) for each in rows]))
         bounds = np.searchsorted(keys, np.arange(len(vertices) + 1))
-        return cls(positions.of(vertices), weight, keys, bounds)
+        return cls(order.of(vertices), weight, keys, bounds)
+
+    @property
+    def degree(self) -> NDArray[np.int64]:
+        """The sampled neighbours of each vertex."""
+        return np.diff(self.bounds)
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
         """Return, for partitions p and q, the share of p's connected vertices with a mirror in q.
@@ -80,7 +105,10 @@ class NeighbourSample:
         rule = find_policy(policy)
         if not rule.degrees_only or rule.order is None:
             return None
-        lowest_first = rule.order(np.arange(2, dtype=np.uint32), 0)[0] == 1
+        return self.between(shares, lowest_first=rule.order(np.arange(2, dtype=np.uint32), 0)[0] == 1)
+
+    def between(self, shares: Sequence[float], *, lowest_first: bool = False) -> NDArray[np.float64]:
+        """Return the shares of `mirrored` if the order, or its reverse, is cut at these shares."""
         cuts = np.cumsum(shares)[:-1]
         if lowest_first:
             cuts = 1 - cuts[::-1]
@@ -96,6 +124,24 @@ class NeighbourSample:
             found: NDArray[np.float64] = (weight @ there) / weight.sum(axis=1, keepdims=True)
         found[:, ~weight.any(axis=1)] = np.nan
         np.fill_diagonal(found, 0)
+        return found
+
+
+class _NumberPositions:
+    """Positions of vertices by their numbers, in stored edges; without them in memory, in edges of `rows`."""
+
+    def __init__(self, graph: Graph, directions: str, rows: Sequence[Graph]) -> None:
+        if directions in graph.stored_directions and graph.directed:
+            rows = [graph if directions == "out" else graph.reverse]
+        self.rows, self._edges = rows, sum(one.m for one in rows)
+
+    def of(self, vertices: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return the middles of the intervals that these vertices cover."""
+        ends = np.zeros(len(vertices))
+        for one in self.rows:
+            ends += one.offsets[vertices]
+            ends += one.offsets[vertices + np.uint32(1)]
+        found: NDArray[np.float64] = np.clip(ends / (2 * self._edges), 0, 1 - 1e-9)
         return found
 
 
@@ -132,6 +178,19 @@ class _Positions:
         return kind
 
 
+def _followed_rows(graph: Graph, directions: str) -> list[Graph]:
+    """Return the rows that lead from a vertex to its mirrors; none if some are not in memory."""
+    if graph.m == 0:
+        return []
+    # A partition that stores in-edges mirrors the vertices with an out-edge into it.
+    followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]
+    if not graph.directed:
+        return [graph]
+    if not set(followed) <= set(graph.stored_directions):
+        return []  # building the missing rows needs as much memory as the graph
+    return [graph if one == "out" else graph.reverse for one in followed]
+
+
 def _sample(
     rows: Graph, degree: NDArray[np.unsignedinteger], connected: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -153,7 +212,7 @@ def _sample(
     return vertices, 1 / chances
 
 
-def _keys(rows: Graph, vertices: NDArray[np.int64], positions: _Positions) -> NDArray[np.float64]:
+def _keys(rows: Graph, vertices: NDArray[np.int64], positions: _Order) -> NDArray[np.float64]:
     """Return, for each sampled neighbour, the index of its vertex plus the neighbour's position."""
     begins = rows.offsets[vertices].astype(np.int64)
     lengths = rows.offsets[vertices + 1].astype(np.int64) - begins

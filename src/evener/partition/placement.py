@@ -108,7 +108,3 @@ class Placement:
         if self.on is not None or graph.gpu_edges is None:
             return self
         return replace(self, on=(graph.gpu_edges.element.name,))
-
-    def without_plan(self) -> Placement:
-        """Return the placement with the default policy if the policy is open."""
-        return replace(self, policy="random") if self.policy == "auto" else self

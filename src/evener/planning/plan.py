@@ -15,7 +15,7 @@ from evener.system.html import escape
 from evener.system.memory import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from evener.elements import Element
     from evener.partition.estimate import GraphSizes
@@ -216,7 +216,10 @@ def choose(
     policies = list(PLANNED) if placement.policy == "auto" else [placement.policy]
     search = _Search(sizes, work, model, passes)
     required: str | None = None  # the kind that uses all elements
-    for candidates in _candidates(elements, policies, placement.alpha, use_all=use_all, cpu_alone=cpu_alone):
+    equal = sizes.equal_parts_policy if placement.policy == "auto" else lambda _parts: policies[0]
+    for candidates in _candidates(
+        elements, policies, placement.alpha, use_all=use_all, cpu_alone=cpu_alone, equal=equal
+    ):
         if use_all and len(candidates.elements) == len(elements):
             required = candidates.kind
         search.add(candidates)
@@ -236,11 +239,14 @@ def _candidates(
     *,
     use_all: bool,
     cpu_alone: Element | None,
+    equal: Callable[[int], str],
 ) -> Iterable[_Candidates]:
-    """Yield each kind of placement. Elements keep their order, as `high` and `low` begin with the first."""
+    """Yield each kind of placement. Elements keep their order, as `high` and `low` begin with the first.
+
+    `equal` returns the policy for a number of elements of one kind.
+    """
     on_cpu = [e for e in elements if e.kind == "cpu"]
     on_gpu = [e for e in elements if e.kind != "cpu"]
-    plain = ["random"] if "random" in policies else policies[:1]
     groups = [on_gpu]
     roomy = _roomy(on_gpu)
     if len(roomy) < len(on_gpu) and not use_all:
@@ -252,13 +258,16 @@ def _candidates(
     # A share between two sides leaves out neither. With one side, that side has all edges.
     if on_cpu and (not on_gpu or alpha in (None, 1)):
         of_several = alpha if len(on_cpu) > 1 and not on_gpu else None
-        yield _Candidates("CPU alone", [cpu_alone] if cpu_alone is not None else on_cpu, plain, of_several)
+        members = [cpu_alone] if cpu_alone is not None else on_cpu
+        alike = alpha is None and len({e.threads for e in members}) == 1
+        yield _Candidates("CPU alone", members, [equal(len(members) if alike else 1)], of_several)
     if on_gpu and (not on_cpu or alpha in (None, 0)):
         for gpu in on_gpu:
-            yield _Candidates("GPU alone", [gpu], plain, None)
+            yield _Candidates("GPU alone", [gpu], [equal(1)], None)
         for group in groups:
             if len(group) > 1:
-                yield _Candidates("several GPUs", group, plain, None if on_cpu else alpha)
+                share = None if on_cpu else alpha
+                yield _Candidates("several GPUs", group, [equal(len(group) if share is None else 1)], share)
 
 
 def _roomy(on_gpu: list[Element]) -> list[Element]:

@@ -82,7 +82,7 @@ def plan_and_place(
         if placement.on is not None:
             raise
         _warn(str(error))
-        return place_graph(graph, placement.without_plan()), None
+        return place_graph(graph, placement), None
     if plan.no_gpu_reason is not None:
         _warn(plan.no_gpu_reason)
     return placed, plan

@@ -50,7 +50,8 @@ def plan(
     on : str or sequence of str, optional
         The elements; the plan uses all of them. Default: the elements with the least predicted time.
     policy : str, default "auto"
-        The policy, as in `partition`. With "auto", the fastest of "random", "high" and "low".
+        The policy, as in `partition`. With "auto", the fastest of "random", "high" and "low" for a CPU and
+        GPUs, and the default policy of `partition` for equal elements.
     alpha : float or "auto", optional
         Share of the edges on the CPU side, or on the first of several elements of one kind. Default, or
         "auto": the share with the least predicted time, and even shares among elements of one kind.

@@ -291,7 +291,7 @@ def _place(
         if plan is None or plan.no_gpu_reason is not None:
             return placed, plan  # the next call tries the GPUs again
     else:
-        placed = place_graph(graph, placement.without_plan())
+        placed = place_graph(graph, placement)
     if single:
         keep(placed, request, run, plan)
     return placed, plan

@@ -149,6 +149,22 @@ def test_values_pulled_for_a_kernel_are_received_before_it(placed):
         assert unpack(element.download(words), len(p.vertices)).all()
 
 
+def test_a_kernel_changes_values_only_after_their_copy():
+    """All vertices of a partition are mirrored, so a packet is a view of its values."""
+    tails, heads = np.nonzero(~np.eye(8, dtype=bool))
+    engine = Engine(partition(Graph.from_edges(tails, heads), ["peer:0", "peer:1"]), "test")
+    array, owned = engine.array("float64", 0), engine.owned
+    assert all(route.first is not None for route in engine.routes)
+    fill = ev.Kernel(cpu=lambda values, count, value: values[:count].fill(value))
+    engine.superstep("test")
+    for value in (1.0, 2.0):
+        engine.compute(fill, array, owned, value)
+        engine.pull(array)
+        engine.compute(fill, array, owned, -1.0)
+        for part, count in zip(engine.download(array), owned, strict=True):
+            assert set(part[count:].tolist()) == {value}
+
+
 # ---- packets, by hand --------------------------------------------------------------------------------
 
 

@@ -9,6 +9,9 @@ Encoding: `rank` and `contribution` (rank over out-degree) in the dtype of the r
 GPU with column blocks, pairs of values and the sums of blocks are float32. With weights, `contribution` is
 rank over out-strength in float64, and column blocks are not used.
 
+With column blocks on all elements, the sums of the next iteration are queued before the host knows the L1
+change of this one. So GPUs do not wait for the host. If the run then stops, the sums are not used.
+
 Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); T13 §7.1, figure 14.
 """
 
@@ -225,6 +228,7 @@ def _iterate(
     offsets, targets, blocks = engine.in_
     iterate: list[Any] = [own_kernels.iterate]
     edges, divisor = [offsets, targets], engine.out_degree
+    blocked = engine.per_partition(columns) if all(engine.gather([bool(one) for one in columns])) else None
     if strength is not None:
         edges, divisor = [*edges, unsigned(engine.in_weights)], strength
     elif any(columns):
@@ -235,8 +239,9 @@ def _iterate(
     if n == 0:
         return rank, 0, 0.0
     dangling = engine.compute(own_kernels.begin, divisor, blocks, start, rank, contribution)
-    error = first_error = math.inf
+    error = previous = first_error = math.inf
     iteration = 0
+    summed = False  # whether elements have the sums of the next iteration
     while iteration < max_iter and not error < tolerance:
         iteration, error, first_error, dangling, others = checkpoints.step(
             {"rank": Bounded(rank, 0, math.inf)}, iteration, error, first_error, dangling, others
@@ -256,11 +261,25 @@ def _iterate(
         engine.superstep("iterate", active=engine.owned, edges=m, fraction=done)
         # rank = damping Aᵀ (rank / degree) + (1 - damping + damping · dangling) teleport
         jump = 1 - damping + damping * dangling
-        error, dangling = engine.compute(
-            *iterate, *edges, blocks, connected, divisor, damping, jump, teleport, contribution, rank,
-            next_contribution, pull_before=contribution,
-            publish=next_contribution if iteration < max_iter else None,
-        )  # fmt: skip
+        publish = next_contribution if iteration < max_iter else None
+        if blocked is None:
+            error, dangling = engine.compute(
+                *iterate, *edges, blocks, connected, divisor, damping, jump, teleport, contribution, rank,
+                next_contribution, pull_before=contribution, publish=publish,
+            )  # fmt: skip
+        else:
+            if not summed:
+                engine.compute(_SUM, engine.element, blocked, contribution, pull_before=contribution)
+            values = engine.compute(
+                _FINISH, engine.element, blocked, connected, divisor, damping, jump, teleport, rank,
+                next_contribution, publish=publish, wait=False,
+            )  # fmt: skip
+            # The L1 change falls by about the same factor in each iteration.
+            summed = iteration < max_iter and not error * error < tolerance * previous
+            if summed:
+                array = next_contribution
+                engine.compute(_SUM, engine.element, blocked, array, pull_before=array)
+            previous, (error, dangling) = error, values()
         if number:
             error += number * abs(jump / n - others)
             others = jump / n
@@ -287,20 +306,34 @@ def _iterate_on(
     rank: Any,
     next_contribution: Any,
 ) -> Any:
-    """Run one iteration on one element: one kernel, or three with column blocks."""
+    """Run one iteration on one element: one kernel, or those of `_sum_on` and `_finish_on`."""
     if columns is None:
         return element.kernel(kernels.iterate)(
             offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
             next_contribution,
         )  # fmt: skip
+    _sum_on(element, columns, contribution)
+    return _finish_on(
+        element, columns, connected, out_degree, damping, jump, teleport, rank, next_contribution
+    )
+
+
+def _sum_on(element: Element, columns: ColumnBlocks, contribution: Any) -> None:
+    """Sum the contributions of each row on one element, over column blocks."""
     columns.pull(element, contribution)
-    return element.kernel(kernels.finish)(
-        columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, connected, out_degree,
-        damping, jump, teleport, rank, next_contribution,
-    )  # fmt: skip
 
 
-_ITERATE = Kernel(cpu=_iterate_on, cuda=_iterate_on)
+def _finish_on(element: Element, columns: ColumnBlocks, *args: Any) -> Any:
+    """Finish an iteration on one element from the sums; the arguments are those of the kernel."""
+    result = element.kernel(kernels.finish)(
+        columns.tile_row, columns.tile_width, columns.tile_places, columns.partial, *args
+    )
+    if element.deferred:
+        result.ready = element.record()
+    return result
+
+
+_ITERATE, _SUM, _FINISH = (Kernel(cpu=one, cuda=one) for one in (_iterate_on, _sum_on, _finish_on))
 
 
 def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float | None:

@@ -12,7 +12,7 @@ from evener.engine.exchange.packet import Packet
 from evener.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evener.elements.protocols import Element
     from evener.engine.exchange.packet import Arrays
@@ -135,21 +135,24 @@ def find_transports(attribute: str) -> list[Any]:
 # ---- the ends of links in one process --------------------------------------------------------------
 
 
-def copying_ends(element: Element, copy: Callable[[Any, Any], Any]) -> tuple[Sender, Receiver]:
+def copying_ends(
+    element: Element, copy: Callable[[Any, Any], Any], *, waiting: Sequence[Element] = ()
+) -> tuple[Sender, Receiver]:
     """Return ends whose packets are copied to the element that receives.
 
     `copy` begins to copy an array from the sender's memory to the receiver's. It returns the event after the
-    copy, for the receiver's element to wait for.
+    copy. Later work of the receiver, and of the elements in `waiting`, comes after the copy once the packet
+    is received.
     """
-    receiver = _CopyingReceiver(element)
+    receiver = _CopyingReceiver([element, *waiting])
     return _CopyingSender(receiver, copy), receiver
 
 
 class _CopyingReceiver(Receiver):
-    """Provides targets for packets, and waits for their copies on the receiver's element."""
+    """Provides targets for packets, and lets elements wait for their copies."""
 
-    def __init__(self, element: Element) -> None:
-        self._element = element
+    def __init__(self, elements: Sequence[Element]) -> None:
+        self._elements = elements
         # Arrays that no packet has filled, oldest first.
         self.targets: deque[Arrays] = deque()
         # Packets that were sent but not received, with the events after their copies, oldest first.
@@ -163,7 +166,8 @@ class _CopyingReceiver(Receiver):
         """Return the oldest packet and order later work after its copies."""
         packet, copies = self.packets.popleft()
         for copied in copies:
-            self._element.wait_for(copied)
+            for element in self._elements:
+                element.wait_for(copied)
         return packet
 
 

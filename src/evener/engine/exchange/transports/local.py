@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evener.elements.protocols import copy_between
+from evener.elements.protocols import begin_copy
 from evener.engine.exchange.transport import Transport, copying_ends, reading_ends
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def _copy_by_host(sender: Element, receiver: Element) -> bool:
 
 
 def _connect_peers(sender: Element, receiver: Element) -> tuple[Sender, Receiver]:
-    return copying_ends(receiver, partial(copy_between, sender, receiver))
+    # The sender waits when the packet is received, so that a published packet does not stop it before.
+    return copying_ends(receiver, partial(begin_copy, sender, receiver), waiting=[sender])
 
 
 def _connect_by_host(sender: Element, receiver: Element) -> tuple[Sender, Receiver]:

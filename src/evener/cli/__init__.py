@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import io
 import os
 import sys
@@ -27,6 +28,8 @@ _EXPECTED = {"int_parsing": "expected a whole number", "float_parsing": "expecte
 # Exceptions of typer for a missing or unknown word; the message gets a hint to --help.
 _NO_SUCH_WORD = ("BadOptionUsage", "MissingParameter", "NoSuchCommand", "NoSuchOption", "UsageError")
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+# Objects between garbage collections. Imports create many objects and little garbage.
+_OBJECTS_PER_COLLECTION = 100_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 for success, 1 for a bug in Evener, 2 for a bad argument or file, 3 for a wrong answer. 130 after
         Ctrl-C.
     """
-    if arguments is None:  # the streams of this process belong to the command
+    if arguments is None:  # this process and its streams belong to the command
+        gc.set_threshold(_OBJECTS_PER_COLLECTION)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # its encoding may lack characters such as "µ"
                 stream.reconfigure(errors="replace")
@@ -60,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - print a sentence, not a traceback
         job.close()
         return _failed(error)
+    finally:
+        if arguments is None:
+            gc.freeze()  # Python would search all objects for garbage before the process ends
 
 
 def _dispatch(words: list[str], job: Command) -> int:

@@ -17,6 +17,7 @@ from evener.cli.options import (
     READ_OPTIONS,
     GraphName,
     Json,
+    accept_typed_values,
     given_options,
     own_options,
     placement_options,
@@ -49,13 +50,18 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 class _Commands(TyperGroup):
     """The commands of the program."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options of the program."""
+        accept_typed_values(self)
+        return super().parse_args(ctx, args)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command. The name of an algorithm without a command is an error that names `run`."""
         command = super().get_command(ctx, cmd_name)
         if command is None and cmd_name in registry.names():
             msg = f"expected a command, found the algorithm {cmd_name!r}; write evener run {cmd_name} GRAPH"
             raise ArgumentError(msg)
-        return command
+        return command if command is None else accept_typed_values(command)
 
 
 app = typer.Typer(
@@ -288,7 +294,7 @@ def _form(command: str, spec: AlgorithmSpec) -> Any:
     text = f"{spec.summary}\n\n{inspect.cleandoc(function.__doc__ or '')}"
     register = single.command(spec.name, help=text, short_help=spec.summary)
     register(takes(own_options(spec), PLACEMENT_OPTIONS, READ_OPTIONS)(form))
-    return typer.main.get_command(single)
+    return accept_typed_values(typer.main.get_command(single))
 
 
 def _broken_form(name: str, error: ArgumentError) -> TyperCommand:

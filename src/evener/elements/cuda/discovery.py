@@ -72,7 +72,7 @@ def driver_present() -> bool:
 
 @cache
 def driver_loads() -> bool:
-    """Return whether the driver's library can be loaded. Starts no GPU, and imports no CuPy, which is slow."""
+    """Return whether the library of the driver can be loaded. Imports no CuPy, which is slow."""
     if sys.platform != "linux":
         return True
     try:

@@ -106,7 +106,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc] # Numba has no types
 def _kernel(function, *, cache, **options):
     kernel = njit(**OPTIONS, **options, cache=cache, no_cfunc_wrapper=True)(function)
     if cache:
-        kernel._cache.__class__ = _KernelCache
+        kernel._cache.__class__ = _KernelCache  # noqa: SLF001 - Numba has no option for it
     return kernel
 
 

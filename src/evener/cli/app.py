@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -32,10 +33,11 @@ from evener.errors import ArgumentError, printable
 from evener.spec import registry
 from evener.spec.algorithm import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.system.agreement import on_all_ranks
+from evener.system.gpu_start import start_gpus
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from evener.spec.answer import Answer
 
@@ -162,6 +164,7 @@ def run(
 ) -> None:
     """Run an algorithm on a graph, and print the outcome, the top vertices, the timeline and the rate."""
     place, arguments = placement_options(given), given_options(spec, given)
+    _start_gpus(spec, place)
     from evener.cli import output_files, run_output, runs
 
     job = context.ensure_object(Command)
@@ -214,6 +217,7 @@ def verify(
 ) -> None:
     """Verify an answer by the rules that define it. The exit status is 3 if it is wrong."""
     place, arguments = placement_options(given), given_options(spec, given)
+    _start_gpus(spec, place)
     from evener.cli import run_output, runs
 
     job = context.ensure_object(Command)
@@ -259,6 +263,7 @@ def bench(
     default in the table below.
     """
     place, arguments = placement_options(given), given_options(spec, given)
+    _start_gpus(spec, place)
     from evener.cli import run_output, runs
 
     job = context.ensure_object(Command)
@@ -272,6 +277,16 @@ def bench(
         say_json(content)
     else:
         run_output.show_timings(spec, graph, content, drawn=drawn)
+
+
+def _start_gpus(spec: AlgorithmSpec, place: Mapping[str, Any]) -> None:
+    """Start the GPUs that a run may use, while the rest of the program is imported."""
+    if "cuda" not in spec.kinds or current_world().size > 1:
+        return
+    names = place.get("on")
+    indices = [int(name[5:]) for name in names or () if re.fullmatch(r"cuda:[0-9]+", name)]
+    if names is None or indices:
+        start_gpus(None if names is None else indices)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {"run": run, "verify": verify, "bench": bench}

@@ -177,7 +177,9 @@ def run(
     place = runs.with_elements(place)
     with job.shown():
         in_parts = runs.directions_in_parts(spec, verify=verify)
-        opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
+        opened, placed, place = runs.open_placed(
+            job, graph, read_options(given), place, in_parts=in_parts, on_gpu="cuda" in spec.kinds
+        )
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
         chosen = with_default_source(spec, opened, arguments)

@@ -55,7 +55,7 @@ class NeighbourSample:
         Its partitions will store edges in `directions`. A policy orders the vertices by `degree`, their
         stored edges.
         """
-        if graph.m == 0:
+        if graph.m == 0 or (graph.gpu_edges is not None and "offsets" not in vars(graph)):
             return None
         # A partition that stores in-edges mirrors the vertices with an out-edge into it.
         followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]

@@ -43,7 +43,9 @@ def test_the_graph_equals_that_of_the_host(gpu, spec):
 def test_a_run_on_one_gpu_generates_there(gpu):  # noqa: ARG001 - shows GPUs
     result = ev.bfs("rmat:8", source=3, on="cuda:0")
     assert result.graph.gpu_edges.generated
-    np.testing.assert_array_equal(result["distance"], ev.bfs(ev.read("rmat:8"), source=3, on="cpu")["distance"])
+    np.testing.assert_array_equal(
+        result["distance"], ev.bfs(ev.read("rmat:8"), source=3, on="cpu")["distance"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from evener.system.mpi import await_loss, launched_ranks, mpi_world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
 
 _OK, _BUG, _BAD_ARGUMENT, _WRONG_ANSWER, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 # Expected values by the names of pydantic's errors.
@@ -30,7 +30,7 @@ _EXPECTED = {"int_parsing": "expected a whole number", "float_parsing": "expecte
 _NO_SUCH_WORD = ("BadOptionUsage", "MissingParameter", "NoSuchCommand", "NoSuchOption", "UsageError")
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # Objects between garbage collections. Imports create many objects and little garbage.
-_OBJECTS_PER_COLLECTION = 100_000
+_OBJECTS_PER_COLLECTION = 10_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,9 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     job = Command()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = supervise(lambda: _dispatch(words, job), job, own_process=arguments is None)
-        if arguments is None and status == _OK:
-            _end_process()
+        return supervise(lambda: _dispatch(words, job), job, own_process=arguments is None)
     except BrokenPipeError:
         # The reader of the output has closed it. Without this, Python's flush at exit would fail again.
         point_output_at_nothing()
@@ -67,19 +65,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - print a sentence, not a traceback
         job.close()
         return _failed(error)
-    else:
-        return status
 
 
-def _end_process() -> None:
-    """End the process at once. Python would free each object, and CUDA each GPU, in up to a second."""
-    if launched_ranks() > 1 or sys.getprofile() is not None:
-        return  # MPI ends in its own way, and a profiler reports afterwards
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
-    atexit._run_exitfuncs()  # noqa: SLF001 - as Python does at a normal end
-    os._exit(_OK)
+def program() -> int:
+    """Run the command of this process, and end the process after a success.
+
+    Python would free each object and each GPU, which takes up to a second. Other ends are Python's.
+    """
+    status = main()
+    # MPI ends in its own way, and a profiler reports afterwards.
+    if status == _OK and launched_ranks() == 1 and sys.getprofile() is None:
+        with contextlib.suppress(OSError):
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            atexit._run_exitfuncs()  # noqa: SLF001 - as Python does
+            os._exit(_OK)
+    return status
 
 
 def _dispatch(words: list[str], job: Command) -> int:

@@ -284,7 +284,7 @@ def accept_typed_values(command: Any) -> Any:
 
 def _value(parameter: Any, convert: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
     """Return the value of a parameter, and call the function of an option that acts at once."""
-    several = parameter.multiple or parameter.nargs != 1
+    several = parameter.multiple or parameter.nargs == -1
     annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
     if value is None and not parameter.required:
         value = () if several else None

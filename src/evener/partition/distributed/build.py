@@ -69,7 +69,7 @@ def read_graph(
     world = current_world()
     if world.size == 1:
         generated = None if near is None else generated_on_gpu(path, near.likely_gpu, **options)
-        return generated or read(path, **options)
+        return read(path, **options) if generated is None else generated
     return build_graph(world, read_share(path, world, **options), directions)
 
 

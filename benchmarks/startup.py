@@ -2,9 +2,11 @@
 
 There is no rival. Each line is a separate process: importing, `--help`, the first run of each algorithm with
 an empty compiler cache, and the same run again. Then all algorithms run one after the other with one cache,
-and after `evener warmup`. CPU seconds are those of the process and its children.
+and after `evener warmup`. CPU seconds are those of the process and its children. Python's bytecode is cached,
+as after an installation. With `--old`, another version of the package runs in turns with this version.
 
     python benchmarks/startup.py
+    python benchmarks/startup.py --algorithms pagerank --graph rmat:20 --old OLD/src    # on a GPU
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import harness
 
 EVENER = [sys.executable, "-m", "evener"]
 IMPORT = [sys.executable, "-c", "import evener"]
 NOTHING = [sys.executable, "-c", ""]
+BYTECODE = str(Path(tempfile.gettempdir()) / "evener-bench-bytecode")
 ALGORITHMS = "bfs,pagerank,wcc,sssp,betweenness"
 # One iteration, one source, or four sources.
 OPTIONS = {
@@ -38,12 +42,21 @@ def main():
     runs = {name: [*EVENER, "run", name, options.graph, *OPTIONS.get(name, [])] for name in algorithms}
     rows = []
 
+    sources = {"": "", "old: ": options.old} if options.old else {"": ""}
+
     def measure(what, command, cache, repeats=1):
-        taken = [_seconds(command, cache) for _ in range(repeats)]
-        seconds, cpu = (harness.median(column) for column in zip(*taken, strict=True))
-        rows.append({"what": what, "median_seconds": seconds, "median_cpu_seconds": cpu, "taken": taken})
+        taken = {name: [] for name in sources}
+        for _ in range(repeats):
+            for name, path in sources.items():
+                taken[name].append(_seconds(command, cache, path))
+        for name in reversed(sources):
+            seconds, cpu = (harness.median(column) for column in zip(*taken[name], strict=True))
+            medians = {"median_seconds": seconds, "median_cpu_seconds": cpu}
+            rows.append({"what": f"{name}{what}", **medians, "taken": taken[name]})
         return rows[-1]
 
+    for path in sources.values():  # compile Python's bytecode
+        _seconds([*EVENER, "run", algorithms[0], "grid:3x3"], "", path)
     for what, command in (
         ("python itself", NOTHING),
         ("import evener", IMPORT),
@@ -68,16 +81,22 @@ def main():
     ]
     harness.show("Starting", ["", "wall", "CPU"], cells)
     if not options.no_record:
-        harness.record("startup", question=__doc__.splitlines()[0], rows=rows)
+        harness.record(options.name, question=__doc__.splitlines()[0], rows=rows)
 
 
 def _total(rows):
     return {kind: sum(row[kind] for row in rows) for kind in ("median_seconds", "median_cpu_seconds")}
 
 
-def _seconds(command, cache):
-    """Return the wall seconds and the CPU seconds of a command."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+def _seconds(command, cache, source=""):
+    """Return the wall seconds and the CPU seconds of a command; `cache` is the folder of all kernels."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": BYTECODE}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    if cache:
+        folder = str(Path(cache) / ("old" if source else "new"))
+        environment |= {"NUMBA_CACHE_DIR": folder, "XDG_CACHE_HOME": folder, "CUPY_CACHE_DIR": folder}
+    if source:
+        environment["PYTHONPATH"] = f"{source}{os.pathsep}{environment.get('PYTHONPATH', '')}"
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, env=environment, capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -89,6 +108,8 @@ def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--algorithms", default=ALGORITHMS, help="With several, also shared caches.")
     parser.add_argument("--graph", default="rmat:16")
+    parser.add_argument("--old", help="The folder src of another version.")
+    parser.add_argument("--name", default="startup", help="The name of the record.")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-record", action="store_true", help="print only")
     return parser.parse_args()

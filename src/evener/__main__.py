@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from evener.cli import main
+from evener.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

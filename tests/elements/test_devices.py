@@ -54,6 +54,7 @@ def answering(value):
 
 def driver(monkeypatch, *, gpus=1, knows=13000):
     """Fake a driver that reports this number of GPUs, or fails with this error; CuPy's CUDA is 13.2."""
+    monkeypatch.setattr("evener.elements.cuda.discovery.driver_loads", lambda: True)
     monkeypatch.setattr(runtime, "getDeviceCount", answering(gpus))
     monkeypatch.setattr(runtime, "driverGetVersion", answering(knows))
     monkeypatch.setattr(runtime, "runtimeGetVersion", answering(13020))

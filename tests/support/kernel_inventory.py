@@ -8,7 +8,7 @@ from evener.elements import CpuElement
 from evener.elements.cpu import _module_of
 from support.twins import bfs_levels, column_blocks, edge_list, numbering, pagerank, partition, pull
 
-SHARED = ["bits", "exchange", "frontier", "message", "scan"]
+SHARED = ["bits", "exchange", "frontier", "generate", "message", "scan"]
 OF_ALGORITHMS = [
     "evener.spec:goal",
     "evener.algorithms.betweenness:kernels",
@@ -80,8 +80,9 @@ OF_TABLES = {
 }
 # Called by other kernels, not by the engine.
 OF_KERNELS = {"bits.clear_range"}
-# Called where the CPU is the only element.
+# Called where the CPU is the only element, or for models that only the host generates.
 OF_CPUS = {
+    *(f"generate.{name}" for name in ("grid", "kronecker_power", "kronecker_weights")),
     "evener.primitives:contract.add_repeated",
     "evener.primitives:few_searches.search",
     "evener.primitives:source_paths.add_sources",
@@ -92,6 +93,7 @@ OF_CPUS = {
 # Called only on GPUs: all levels of a search (`parity_cases.check_levels_at_once`), and partition building.
 OF_GPUS = {
     "evener.algorithms.bfs:levels.all_steps",
+    *(f"generate.{name}" for name in ("integer_weights", "real_weights", "sampled_kronecker", "uniform")),
     *(f"edge_list.{name}" for name in edge_list.__all__),
     *(f"numbering.{name}" for name in numbering.__all__),
     *(f"partition.{name}" for name in partition.__all__),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -17,6 +18,7 @@ from evener.cli.options import (
     READ_OPTIONS,
     GraphName,
     Json,
+    accept_typed_values,
     given_options,
     own_options,
     placement_options,
@@ -31,10 +33,11 @@ from evener.errors import ArgumentError, printable
 from evener.spec import registry
 from evener.spec.algorithm import AlgorithmSpec  # noqa: TC001 - typer evaluates annotations
 from evener.system.agreement import on_all_ranks
+from evener.system.gpu_start import start_gpus
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from evener.spec.answer import Answer
 
@@ -49,13 +52,18 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 class _Commands(TyperGroup):
     """The commands of the program."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options of the program."""
+        accept_typed_values(self)
+        return super().parse_args(ctx, args)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command. The name of an algorithm without a command is an error that names `run`."""
         command = super().get_command(ctx, cmd_name)
         if command is None and cmd_name in registry.names():
             msg = f"expected a command, found the algorithm {cmd_name!r}; write evener run {cmd_name} GRAPH"
             raise ArgumentError(msg)
-        return command
+        return command if command is None else accept_typed_values(command)
 
 
 app = typer.Typer(
@@ -156,6 +164,7 @@ def run(
 ) -> None:
     """Run an algorithm on a graph, and print the outcome, the top vertices, the timeline and the rate."""
     place, arguments = placement_options(given), given_options(spec, given)
+    _start_gpus(spec, place)
     from evener.cli import output_files, run_output, runs
 
     job = context.ensure_object(Command)
@@ -168,7 +177,9 @@ def run(
     place = runs.with_elements(place)
     with job.shown():
         in_parts = runs.directions_in_parts(spec, verify=verify)
-        opened, placed, place = runs.open_placed(job, graph, read_options(given), place, in_parts=in_parts)
+        opened, placed, place = runs.open_placed(
+            job, graph, read_options(given), place, in_parts=in_parts, on_gpu="cuda" in spec.kinds
+        )
         arguments = {**with_vertices(spec, opened, arguments), **place}
         measured = runs.compute_metered if energy else runs.compute
         chosen = with_default_source(spec, opened, arguments)
@@ -208,6 +219,7 @@ def verify(
 ) -> None:
     """Verify an answer by the rules that define it. The exit status is 3 if it is wrong."""
     place, arguments = placement_options(given), given_options(spec, given)
+    _start_gpus(spec, place)
     from evener.cli import run_output, runs
 
     job = context.ensure_object(Command)
@@ -253,6 +265,7 @@ def bench(
     default in the table below.
     """
     place, arguments = placement_options(given), given_options(spec, given)
+    _start_gpus(spec, place)
     from evener.cli import run_output, runs
 
     job = context.ensure_object(Command)
@@ -266,6 +279,16 @@ def bench(
         say_json(content)
     else:
         run_output.show_timings(spec, graph, content, drawn=drawn)
+
+
+def _start_gpus(spec: AlgorithmSpec, place: Mapping[str, Any]) -> None:
+    """Start the GPUs that a run may use, while the rest of the program is imported."""
+    if "cuda" not in spec.kinds or current_world().size > 1:
+        return
+    names = place.get("on")
+    indices = [int(name[5:]) for name in names or () if re.fullmatch(r"cuda:[0-9]+", name)]
+    if names is None or indices:
+        start_gpus(None if names is None else indices)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {"run": run, "verify": verify, "bench": bench}
@@ -288,7 +311,7 @@ def _form(command: str, spec: AlgorithmSpec) -> Any:
     text = f"{spec.summary}\n\n{inspect.cleandoc(function.__doc__ or '')}"
     register = single.command(spec.name, help=text, short_help=spec.summary)
     register(takes(own_options(spec), PLACEMENT_OPTIONS, READ_OPTIONS)(form))
-    return typer.main.get_command(single)
+    return accept_typed_values(typer.main.get_command(single))
 
 
 def _broken_form(name: str, error: ArgumentError) -> TyperCommand:

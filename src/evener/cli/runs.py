@@ -16,6 +16,7 @@ from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.formats import read
 from evener.partition.distributed.build import read_graph
 from evener.partition.folder import is_partitioned, read_partitioned
+from evener.partition.placement import Placement
 from evener.spec.run import begin
 from evener.spec.verify import verify
 from evener.system.world import current_world
@@ -49,14 +50,21 @@ _SEED = 1
 
 
 def open_graph(
-    job: Command, name: str, how: Mapping[str, Any] | None = None, *, in_parts: str | None = None
+    job: Command,
+    name: str,
+    how: Mapping[str, Any] | None = None,
+    *,
+    in_parts: str | None = None,
+    near: Placement | None = None,
 ) -> Graph:
     """Read a graph file, or generate the graph of a specification.
 
-    With several ranks and the directions `in_parts`, each rank reads its own part.
+    With several ranks and the directions `in_parts`, each rank reads its own part. The GPU of the placement
+    `near` generates a graph.
     """
     job.stage(f"reading {name}")
-    return read(name, **(how or {})) if in_parts is None else read_graph(name, in_parts, **(how or {}))
+    options = how or {}
+    return read(name, **options) if in_parts is None else read_graph(name, in_parts, near=near, **options)
 
 
 def directions_in_parts(spec: AlgorithmSpec, *, verify: bool) -> str | None:
@@ -65,14 +73,22 @@ def directions_in_parts(spec: AlgorithmSpec, *, verify: bool) -> str | None:
 
 
 def open_placed(
-    job: Command, name: str, how: Mapping[str, Any], place: Mapping[str, Any], *, in_parts: str | None = None
+    job: Command,
+    name: str,
+    how: Mapping[str, Any],
+    place: Mapping[str, Any],
+    *,
+    in_parts: str | None = None,
+    on_gpu: bool = False,
 ) -> tuple[Graph, Graph | PartitionedGraph, dict[str, Any]]:
     """Return the graph, what an algorithm gets, and the rest of the placement.
 
-    An algorithm gets the graph, or the placed graph in a folder of `write_partitioned`.
+    An algorithm gets the graph, or the placed graph in a folder of `write_partitioned`. With `on_gpu`, a GPU
+    of the placement may generate the graph.
     """
     if not is_partitioned(name):
-        graph = open_graph(job, name, how, in_parts=in_parts)
+        near = Placement.parse(**place) if on_gpu else None
+        graph = open_graph(job, name, how, in_parts=in_parts, near=near)
         return graph, graph, dict(place)
     if how:
         names = ", ".join(flag(option) for option in how)
@@ -88,8 +104,6 @@ def with_elements(place: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a placement with elements instead of names, to find errors before reading."""
     if "on" not in place:
         return dict(place)
-    from evener.partition.placement import Placement
-
     return {**place, "on": Placement.parse(**place).elements()}
 
 

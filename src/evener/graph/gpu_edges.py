@@ -49,6 +49,8 @@ class GpuEdges:
         The id of each vertex, ascending; None if the ids are ``0..n-1``.
     both : bool
         Whether each edge is in the rows of both ends, as in an undirected graph.
+    generated : bool
+        Whether a GPU generated the edges; else the caller has arrays on this GPU.
     """
 
     element: CudaElement
@@ -58,6 +60,7 @@ class GpuEdges:
     weights: Any
     ids: Any
     both: bool
+    generated: bool = False
 
     @cached_property
     def m(self) -> int:

@@ -180,7 +180,7 @@ class _Positions:
 
 def _followed_rows(graph: Graph, directions: str) -> list[Graph]:
     """Return the rows that lead from a vertex to its mirrors; none if some are not in memory."""
-    if graph.m == 0:
+    if graph.m == 0 or (graph.gpu_edges is not None and "offsets" not in vars(graph)):
         return []
     # A partition that stores in-edges mirrors the vertices with an out-edge into it.
     followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from evener.elements import named, parse_elements
-from evener.errors import ArgumentError
+from evener.elements.cuda.discovery import gpus
+from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
 from evener.partition.owners import check_alpha
 from evener.partition.policy import check_policy
 from evener.system.memory import parse_bytes
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from evener.elements import Element
+    from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
 
 __all__ = ["Placement"]
@@ -104,7 +107,18 @@ class Placement:
         return self if self.on is None else replace(self, on=tuple(self.elements()))
 
     def near(self, graph: Graph) -> Placement:
-        """Return the placement on the GPU that has the edges of a graph, if the elements are open."""
-        if self.on is not None or graph.gpu_edges is None:
+        """Return the placement on the GPU with the caller's edges of a graph, if the elements are open."""
+        if self.on is not None or graph.gpu_edges is None or graph.gpu_edges.generated:
             return self
         return replace(self, on=(graph.gpu_edges.element.name,))
+
+    def likely_gpu(self) -> CudaElement | None:
+        """Return the only GPU of the placement. If the elements are open, return the first GPU, if any."""
+        if self.gpu_memory is not None or self.alpha is not None:
+            return None
+        if self.on is not None:
+            return cast("CudaElement", self.elements()[0]) if self.kinds == ["cuda"] else None
+        with suppress(DeviceError, DeviceOutOfMemory):
+            if gpus():
+                return cast("CudaElement", parse_elements("cuda:0")[0])
+        return None

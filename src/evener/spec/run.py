@@ -221,7 +221,7 @@ def begin(spec: AlgorithmSpec, graph: Any, options: BasicOptions) -> Run:
         ),
     )
     if is_path(graph):
-        graph = read_graph(graph, spec.directions)
+        graph = read_graph(graph, spec.directions, near=placement if "cuda" in spec.kinds else None)
     if not isinstance(graph, Graph | PartitionedGraph):
         msg = (
             f"{spec.name}: expected a Graph or a PartitionedGraph, found {type_name(graph)}; "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -20,6 +22,7 @@ __all__ = [
     "GpuDescription",
     "Versions",
     "all_gpus",
+    "driver_loads",
     "driver_present",
     "gpu_of_pointer",
     "gpus",
@@ -68,9 +71,21 @@ def driver_present() -> bool:
 
 
 @cache
+def driver_loads() -> bool:
+    """Return whether the library of the driver can be loaded. Imports no CuPy, which is slow."""
+    if sys.platform != "linux":
+        return True
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@cache
 def gpus() -> int:
     """Return the number of GPUs. Cached, because the driver may not answer after a GPU has failed."""
-    if missing():
+    if not driver_loads() or missing():
         return 0
     from cupy.cuda import runtime
 

@@ -69,7 +69,10 @@ class Recipe(NamedTuple):
             return Graph.from_in_edges(turned.build())
         fold = self.repeated
         rows = csr.from_source(self.source, symmetrise=self.symmetrise, self_loops=fold, duplicates=fold)
-        return Graph(*rows[:2], weights=rows.weights, directed=self.directed, validate=False)
+        graph = Graph(*rows[:2], weights=rows.weights, directed=self.directed, validate=False)
+        if fold == "drop":
+            graph.loops = 0
+        return graph
 
 
 def rmat(

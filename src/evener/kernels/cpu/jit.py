@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
 from evener.kernels.cpu.pipeline import CheckedStepCompiler, KernelCompiler, StepCompiler
@@ -88,6 +90,26 @@ CACHE = can_cache(Path(__file__).parent)
 OPTIONS = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
 
 
+class _KernelCache(FunctionCache):  # type: ignore[misc] # Numba has no types
+    """Numba's cache of a kernel, which loads compiled code without the tables of the compiler.
+
+    Numba fills its tables of types and functions first, which imports SciPy and takes as long as ten kernels.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the cached code of a signature, or None."""
+        rtsys.initialize(target_context)  # the memory of arrays that kernels allocate
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+def _kernel(function, *, cache, **options):
+    kernel = njit(**OPTIONS, **options, cache=cache, no_cfunc_wrapper=True)(function)
+    if cache:
+        kernel._cache.__class__ = _KernelCache  # noqa: SLF001 - Numba has no option for it
+    return kernel
+
+
 def parallel(function):
     """Compile a kernel whose `prange` loops run on all threads of the element."""
     return _parallel(function, cache=CACHE)
@@ -99,8 +121,7 @@ def uncached_parallel(function):
 
 
 def _parallel(function, *, cache):
-    options = {"parallel": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
-    kernel = njit(**OPTIONS, **options, cache=cache)(function)
+    kernel = _kernel(function, cache=cache, parallel=True, pipeline_class=KernelCompiler)
     return kernel if THREAD_SAFE else _locked(kernel)
 
 
@@ -116,8 +137,10 @@ def _locked(kernel):
     return waiting
 
 
-# Compile a kernel that runs on one thread.
-serial = njit(**OPTIONS, cache=CACHE, no_cfunc_wrapper=True)
+def serial(function):
+    """Compile a kernel that runs on one thread."""
+    return _kernel(function, cache=CACHE)
+
 
 # Functions that only kernels call need no machine code and no wrappers of their own.
 _ONLY_LINKED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": StepCompiler}

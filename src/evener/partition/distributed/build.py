@@ -11,7 +11,7 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.graph.csr import CSR
-from evener.graph.formats import read, read_share
+from evener.graph.formats import generated_on_gpu, read, read_share
 from evener.graph.share import EdgeIds, StoredRows
 from evener.kernels.cpu import check
 from evener.partition.block_exchange import block_bounds
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
     from evener.graph.share import EdgeShare
+    from evener.partition.placement import Placement
     from evener.system.world import World
 
 __all__ = ["READ_OPTIONS", "build_graph", "graph_of_rows", "is_path", "read_graph"]
@@ -55,16 +56,20 @@ def is_path(graph: Any) -> bool:
     return isinstance(graph, str | os.PathLike)
 
 
-@collective(files=("path",), name="read")
-def read_graph(path: str | os.PathLike[str], directions: str, **options: Any) -> Graph:
+@collective(own=("near",), files=("path",), name="read")
+def read_graph(
+    path: str | os.PathLike[str], directions: str, *, near: Placement | None = None, **options: Any
+) -> Graph:
     """Return the graph of a path or a generator spec.
 
     With several ranks, each rank reads its own part. This is a collective operation; all ranks must call it.
-    `directions` are the edges that the graph is read for, and `options` those of `evener.read`.
+    `directions` are the edges that the graph is read for, and `options` those of `evener.read`. If the
+    placement `near` has one GPU, this GPU generates the graph of a spec.
     """
     world = current_world()
     if world.size == 1:
-        return read(path, **options)
+        generated = None if near is None else generated_on_gpu(path, near.likely_gpu, **options)
+        return read(path, **options) if generated is None else generated
     return build_graph(world, read_share(path, world, **options), directions)
 
 

@@ -1,0 +1,65 @@
+"""Graphs that a GPU generates: equal to the graphs of the host, and placed without rows on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evener as ev
+from evener.graph.generators import gpu_models
+from evener.graph.generators.models import recipe_of
+from support.fake_gpu import FakeGpu, show_gpus
+from support.kernel_inventory import find_kernels_of_gpus
+
+SPECS = [
+    "rmat:9",
+    "rmat:9,directed,edge_factor=5,seed=18446744073709551615",
+    "rmat:8,weights=1..255,seed=7",
+    "rmat:8,weights=real,directed,stored=in",
+    "uniform:9,seed=3",
+    "uniform:7,weights=real",
+    "kronecker:0.5:0.2:0/0.2:0.1:0.1/0:0.3:0.4,power=6,edges=4000,weights=int,directed",
+]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    find_kernels_of_gpus(monkeypatch)
+    show_gpus(monkeypatch)
+    monkeypatch.setattr(gpu_models, "_MIN_EDGES", 1)
+    return FakeGpu("cuda:0", 0)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_graph_equals_that_of_the_host(gpu, spec):
+    there, here = gpu_models.graph_on_gpu(recipe_of(spec), gpu), ev.read(spec)
+    facts = ("directed", "n", "m", "weight_dtype")
+    assert [getattr(there, one) for one in facts] == [getattr(here, one) for one in facts]
+    assert "offsets" not in vars(there)
+    for name in ("offsets", "targets", "weights", "ids"):
+        np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
+def test_a_run_on_one_gpu_generates_there(gpu):  # noqa: ARG001 - shows GPUs
+    result = ev.bfs("rmat:8", source=3, on="cuda:0")
+    assert result.graph.gpu_edges.generated
+    np.testing.assert_array_equal(
+        result["distance"], ev.bfs(ev.read("rmat:8"), source=3, on="cpu")["distance"]
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [{"on": "cpu"}, {"on": "cpu,cuda:0"}, {"on": "cuda:0", "gpu_memory": "1GiB"}], ids=str
+)
+def test_other_placements_generate_on_the_host(gpu, options):  # noqa: ARG001 - shows GPUs
+    assert ev.bfs("rmat:8", source=3, **options).graph.gpu_edges is None
+
+
+@pytest.mark.parametrize("spec", ["grid:9x9", "kronecker:11/10,power=5"])
+def test_exact_models_are_generated_on_the_host(spec):
+    assert not gpu_models.suits_gpu(recipe_of(spec))
+
+
+def test_a_graph_that_may_not_fit_is_generated_on_the_host(gpu, monkeypatch):
+    monkeypatch.setattr(gpu, "_room", 1 << 16)
+    assert gpu_models.graph_on_gpu(recipe_of("rmat:9"), gpu) is None

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from evener.engine.engine import Engine
     from evener.engine.group import ElementGroup
 
-__all__ = ["GROUP_WIDER", "settle_on_group", "sweep_on_group"]
+__all__ = ["GROUP_WIDER", "GROUP_WIDTH", "settle_on_group", "sweep_on_group"]
 
 kernels = KernelFile(__package__, "group")
 
 # Buckets that one launch settles.
 BUCKETS = 64
+# Default width of a bucket over that of one element, because GPUs wait for each other in each bucket.
+GROUP_WIDTH = 2
 # Width of a bucket after a sweep over the width before it. Few edges are left, and waits cost most.
 GROUP_WIDER = 64
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from evener.algorithms.bfs.bfs import search_edges
 from evener.algorithms.sssp import SPEC
-from evener.algorithms.sssp.group import GROUP_WIDER, settle_on_group, sweep_on_group
+from evener.algorithms.sssp.group import GROUP_WIDER, GROUP_WIDTH, settle_on_group, sweep_on_group
 from evener.algorithms.sssp.range_check import check_range
 from evener.algorithms.sssp.settle import (
     FAR,
@@ -321,8 +321,9 @@ def _find_parents(
 
 def bucket_width(engine: Engine, graph: Graph) -> float:
     """Return the default width of a bucket."""
-    exchanges = not engine.single and engine.group is None
-    return _bucket_width(graph) * (SEVERAL_WIDTH if exchanges else 1)
+    return _bucket_width(graph) * (
+        1 if engine.single else SEVERAL_WIDTH if engine.group is None else GROUP_WIDTH
+    )
 
 
 def _bucket_width(graph: Graph) -> float:

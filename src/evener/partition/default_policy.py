@@ -23,7 +23,7 @@ __all__ = ["DEFAULT", "default_policy", "equal_parts_policy"]
 DEFAULT = "random"
 # Smallest number of vertices for which policies are compared.
 _MIN_VERTICES = 1 << 16
-# Time of a value that is sent, and of a vertex, in edges (results/divisions.json).
+# Time in edges of a sent value (rates of benchmarks/divisions.py), and of a vertex (not measured).
 _EDGES_PER_VALUE, _EDGES_PER_VERTEX = 4, 2
 # Largest time of contiguous vertices for which they are chosen, in the time of random vertices.
 _GAIN = 0.9

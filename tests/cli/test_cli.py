@@ -447,6 +447,12 @@ class TestStart:
         program = f"import sys; from evener.cli import main; assert main(['--help']) == 0; {check}"
         assert apart("-c", program).err == ""
 
+    def test_a_run_from_the_cache_loads_no_tables_of_the_compiler(self, apart):
+        heavy = "{'pydantic', 'scipy.linalg', 'numba.np.arraymath'} & set(sys.modules)"
+        run = "import sys; from evener.cli import main; assert main(['run', 'bfs', 'grid:3x3']) == 0"
+        apart("-c", run)  # compiles kernels
+        assert apart("-c", f"{run}; assert not {heavy}, {heavy}").err == ""
+
     def test_import_needs_less_than_300_ms(self, apart):
         """Measure CPU time, which does not include other processes."""
         program = "import time; t = time.process_time(); import evener; print(time.process_time() - t)"

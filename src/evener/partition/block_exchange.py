@@ -48,6 +48,11 @@ class BlockExchange:
         self._asked_cuts = np.cumsum([len(part) for part in asked])[:-1]
         self._places = np.concatenate(asked).astype(np.int64) - begin
 
+    @property
+    def places(self) -> list[NDArray[np.uint32]]:
+        """The places in this rank's block of the vertices that each rank lists."""
+        return np.split(self._places.astype(np.uint32), self._asked_cuts)
+
     def lists_each_once(self) -> bool:
         """Return whether the ranks together list each vertex of this rank's block once."""
         return bool((np.bincount(self._places, minlength=self._length) == 1).all())

@@ -14,8 +14,8 @@ import numpy as np
 
 from evener.graph.arrays import constant
 from evener.kernels.cpu.fill import copy
-from evener.partition.element_numbering import ElementNumbering
 from evener.partition.footprint import bytes_excluding_edges
+from evener.partition.numbering import Numbering
 from evener.partition.partition import EDGES_PER_BLOCK, Edges, Partition, up_to_last
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
+    from evener.partition.route import Route
 
-__all__ = ["MAX_DEGREE", "RowsBuild", "Whole", "build_whole", "on_gpu"]
+__all__ = ["MAX_DEGREE", "Built", "RowsBuild", "build_whole", "on_gpu"]
 
 # Highest degree on the GPU.
 MAX_DEGREE = (1 << 32) - 1
@@ -34,7 +35,7 @@ MAX_DEGREE = (1 << 32) - 1
 _PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
-# Bytes per vertex of the graph: the local number.
+# Bytes per vertex of the graph: its number.
 _NUMBER_BYTES = 4
 # Pieces that the host writes, and pieces on the GPU, before the first one is reused.
 _PAGES, _LANDINGS = 3, 2
@@ -44,14 +45,14 @@ _NUMBERED_BYTES = 4 + 4 + 8 + 8
 _SORTED_BYTES, _ORDERED_BYTES = 16, 40
 
 
-class Whole(NamedTuple):
-    """The only partition of a graph in the memory of a GPU.
+class Built(NamedTuple):
+    """A partition in the memory of a GPU, with the routes of its mirrors in the memory of their owners.
 
-    `longest` is the number of in-edges of the vertex with the most; 0 without in-edges.
+    `longest` is the number of in-edges of the owned vertex with the most; 0 without in-edges.
     """
 
     partition: Partition
-    numbering: ElementNumbering
+    routes: list[Route]
     longest: int
 
 
@@ -61,24 +62,24 @@ def build_whole(
     element: CudaElement,
     room: int,
     kind: type[RowsBuild] | None = None,
-) -> Whole | None:
+) -> tuple[Built, Numbering] | None:
     """Return the only partition of a graph, and its numbering.
 
     Returns None if `room` bytes of the GPU's memory are too few, or a degree is too high for the kernels.
     """
-    # The local numbers stay on the GPU.
+    # The numbers stay on the GPU.
     build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
     if (degrees := build.begin()) is None:
         return None
     out_degree, degree = degrees
-    vertices, local = build.number(degree)
+    vertices, numbers = build.number(degree)
     del degree, degrees
-    build.find_rows(vertices, local)
+    build.find_rows(vertices, numbers)
     if not build.edges_fit(0, 0):
         return None
     build.copy_rows()
-    partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), local, out_degree)
-    return Whole(partition, ElementNumbering(element, vertices, local), build.longest_in)
+    partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), numbers, out_degree)
+    return Built(partition, [], build.longest_in), Numbering(vertices, numbers, element=element)
 
 
 class RowsBuild:

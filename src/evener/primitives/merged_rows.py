@@ -16,7 +16,7 @@ from evener.kernels.kernel import KernelFile
 from evener.partition.degrees import by_descending_degree, places_in
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import RowRanges
-from evener.partition.element_numbering import ElementNumbering
+from evener.partition.numbering import Numbering
 from evener.partition.partition import EDGES_PER_BLOCK, Edges, Partition, up_to_last, work_blocks
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.upload import edges_on_host
@@ -134,7 +134,7 @@ def graph_on_element(
     element.prepare_workspace(max(own.count for own in stored.values()))
     new = PartitionedGraph(
         _graph_in_element(old, partition, size), [element], [partition], [],
-        ElementNumbering(element, order, local), policy=old.policy,
+        Numbering(order, local, element=element), policy=old.policy,
         directions=old.directions, world=old.world,
     )  # fmt: skip
     return new, local

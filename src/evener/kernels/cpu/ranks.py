@@ -18,7 +18,6 @@ __all__ = [
     "copy_rows",
     "count_by_row",
     "count_records",
-    "count_remote",
     "count_targets",
     "number_by_class",
     "pack_records",
@@ -185,21 +184,3 @@ def copy_rows(lengths, begins, places, source, target):
                 for e in range(lengths[i]):
                     target[place + e] = source[begin + e]
             first = take_chunk(counter, _ROWS)
-
-
-@inline_step
-def _count_slice_remote(targets, position, owned, first, last):
-    count = ZERO
-    for e in range(first, last):
-        count += np.uint64(position[targets[e]] >= owned)
-    return count
-
-
-@parallel
-def count_remote(targets, position, owned, parts):
-    """Return how many targets have a position of `owned` or more."""
-    count = ZERO
-    for p in prange(parts):
-        first, last = slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts)
-        count += _count_slice_remote(targets, position, owned, first, last)
-    return count

@@ -1,29 +1,31 @@
-"""Numbers of the vertices of a graph in parts: place in degree order, owner, and local number on the owner.
+"""Numbers of the vertices of a graph in parts: place in degree order, owner, and number.
 
 Each rank computes the numbers of the vertices of its own range. They equal those of one process.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.kernels.cpu import ranks as kernels
+from evener.partition.block_exchange import fetch_in_rounds
 from evener.partition.degrees import by_descending_degree, stored_degree
+from evener.partition.numbering import Numbering
 from evener.partition.orders import PIECE, cut_positions, owner_array
 from evener.partition.policy import Vertices, check_needs, find_policy
 from evener.system.memory import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from evener.partition.distributed.graph import DistributedGraph
     from evener.system.world import World
 
-__all__ = ["DistributedNumbers", "number_own_vertices"]
+__all__ = ["DistributedNumbering", "number_own_vertices"]
 
 # Span of keys that is always counted in a table.
 _SMALL_SPAN = 1 << 16
@@ -32,31 +34,62 @@ _SMALL_SPAN = 1 << 16
 _BYTES_OF_OWNERS, _BYTES_OF_TOTALS = 8 + 8 + 4 + 4 + 2, 8 + 8
 
 
-class DistributedNumbers(NamedTuple):
-    """The owner and the local number of each vertex of this rank's range.
+class DistributedNumbering(Numbering):
+    """The numbers of the vertices of this rank's range; its `vertices` are set when rows are sent to owners.
 
-    `bounds[p]` is the number of vertices that the partitions ``0..p-1`` own.
+    `vertices` has the vertices of this rank's partitions by number. `of_ranks` has the first number of each
+    rank, shape (ranks + 1,).
     """
 
-    owner: NDArray[Any]
-    local: NDArray[np.uint32]
-    bounds: NDArray[np.int64]
+    def __init__(
+        self,
+        graph: DistributedGraph,
+        numbers: NDArray[np.uint32],
+        bounds: NDArray[np.int64],
+        ranks: Sequence[int],
+    ) -> None:
+        super().__init__(np.empty(0, np.uint32), numbers, bounds)
+        self.world, self._ranges = graph.world, graph.ranges.bounds
+        self.of_ranks = bounds[[*(ranks.index(rank) for rank in range(self.world.size)), -1]]
+
+    def owned_by(self, p: int) -> NDArray[np.uint32]:
+        """Return the vertices of a partition of this rank by local number."""
+        begin, end = self.bounds[p : p + 2] - self.of_ranks[self.world.rank]
+        return self.vertices[begin:end]
+
+    def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
+        """Return the numbers of vertices, which differ by rank.
+
+        This is a collective operation; all ranks must call it.
+        """
+        [numbers] = fetch_in_rounds(self.world, self._ranges, vertices, [self.numbers])
+        return numbers
+
+    def place_of(self, vertex: int) -> tuple[int, int]:
+        """Return the owner and the local number of a vertex, which is the same on all ranks.
+
+        This is a collective operation; all ranks must call it.
+        """
+        owner, local = self.places_of(np.array([vertex]))
+        return int(owner[0]), int(local[0])
 
 
 def number_own_vertices(
     graph: DistributedGraph,
     owners_of: Callable[[Vertices], NDArray[Any]],
+    ranks: Sequence[int],
     *,
     policy: str,
     shares: NDArray[np.float64],
     directions: str,
     seed: int,
-) -> DistributedNumbers:
-    """Return the owners and local numbers of the vertices of this rank's range.
+) -> DistributedNumbering:
+    """Return the numbers of the vertices of this rank's range.
 
     This is a collective operation; all ranks must call it. `owners_of` returns the owners of all vertices; it
     is called for policies that do not cut an order. Policies order and balance by the edges that partitions
-    store in `directions`. Raises ArgumentError if the policy needs the edges of the whole graph.
+    store in `directions`. `ranks` has the rank of every partition.
+    Raises ArgumentError if the policy needs the edges of the whole graph.
     """
     world, degree = graph.world, graph.degrees
     highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
@@ -73,8 +106,8 @@ def number_own_vertices(
     keys = owner.astype(np.uint64) * np.uint64(len(every)) + np.searchsorted(every, descending).astype(
         np.uint64
     )
-    local = _order(world, keys) - bounds[owner].astype(np.uint64)
-    return DistributedNumbers(owner, local.astype(np.uint32), bounds)
+    del owner
+    return DistributedNumbering(graph, _order(world, keys).astype(np.uint32), bounds, ranks)
 
 
 def _order(world: World, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -58,8 +58,14 @@ def _owners(pg: PartitionedGraph, p: int) -> tuple[NDArray[np.uint16], NDArray[n
     partition = pg.partitions[p]
     element = np.full(len(partition.vertices), partition.index, np.uint16)
     number = np.arange(len(partition.vertices), dtype=np.uint32)
-    element[partition.owned :] = np.repeat(np.arange(len(pg.ranks)), np.diff(partition.mirror_bounds))
-    number[partition.owned :] = pg.mirror_numbers(partition)
+    own = {one.index: at for one, at in zip(pg.partitions, pg.elements, strict=True)}
+    for route in pg.routes:
+        if route.mirror_partition == partition.index:
+            mirrors = slice(route.begin, route.begin + len(route))
+            element[mirrors] = route.owner
+            # The owner's element has the index, if it is on this rank.
+            at = own.get(route.owner)
+            number[mirrors] = route.index if at is None else at.download(route.index)
     return element, number
 
 

@@ -1,0 +1,110 @@
+"""Numbering: the place of each vertex among the vertices of all partitions.
+
+The *number* of a vertex counts the vertices of all partitions, ordered by partition and local number. The
+numbers of an owner are a range, so a number gives the owner and the local number.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+from evener.graph.arrays import read_only
+from evener.kernels.cpu import partition as kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evener.elements import Element
+
+__all__ = ["Numbering", "number_vertices"]
+
+
+class Numbering:
+    """The numbers of all vertices, in host memory or in the memory of an element.
+
+    The host copies an array of the element at the first use of the array.
+
+    Parameters
+    ----------
+    vertices : array of uint32, shape (n,)
+        The vertices by number.
+    numbers : array of uint32, shape (n,)
+        The number of each vertex.
+    bounds : ndarray of int64, shape (P + 1,), optional
+        The first number of each partition, in host memory. Default: there is one partition.
+    element : Element, optional
+        The element whose memory has the other arrays. Default: they are in host memory.
+    """
+
+    def __init__(
+        self,
+        vertices: Any,
+        numbers: Any,
+        bounds: NDArray[np.int64] | None = None,
+        element: Element | None = None,
+    ) -> None:
+        self._vertices, self._numbers, self._element = vertices, numbers, element
+        self.bounds = np.array([0, len(vertices)]) if bounds is None else bounds
+
+    @cached_property
+    def vertices(self) -> NDArray[np.uint32]:
+        """The vertices by number, in host memory."""
+        vertices: NDArray[np.uint32] = self._on_host("_vertices")
+        return vertices
+
+    @cached_property
+    def numbers(self) -> NDArray[np.uint32]:
+        """The number of each vertex, in host memory."""
+        numbers: NDArray[np.uint32] = self._on_host("_numbers")
+        return numbers
+
+    def _on_host(self, name: str) -> Any:
+        """Return an array in host memory, and forget the array of the element."""
+        array = vars(self).pop(name)
+        return array if self._element is None else self._element.download(array)
+
+    def owned_by(self, p: int) -> NDArray[np.uint32]:
+        """Return the vertices of partition `p` by local number."""
+        return self.vertices[self.bounds[p] : self.bounds[p + 1]]
+
+    def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
+        """Return the numbers of vertices."""
+        numbers = np.empty(len(vertices), np.uint32)
+        given = read_only(vertices.astype(np.uint32, copy=False))
+        kernels.gather_values(read_only(self.numbers), given, numbers)
+        return numbers
+
+    def place_of(self, vertex: int) -> tuple[int, int]:
+        """Return the owner and the local number of a vertex."""
+        if self._element is None or "numbers" in vars(self):
+            numbers = self.numbers[vertex : vertex + 1]
+        else:
+            numbers = self._element.download(self._numbers[vertex : vertex + 1])
+        owner, local = self._places(numbers)
+        return int(owner[0]), int(local[0])
+
+    def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
+        """Return the owners and the local numbers of vertices."""
+        return self._places(self.numbers_of(vertices))
+
+    def _places(self, numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
+        if len(self.bounds) == 2:
+            return np.zeros(len(numbers), np.uint16), numbers
+        owner = (np.searchsorted(self.bounds, numbers, side="right") - 1).astype(np.uint16)
+        return owner, numbers - self.bounds.astype(np.uint32)[owner]
+
+
+def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitions: int) -> Numbering:
+    """Return numbers in which the vertices of each partition are in descending degree."""
+    counts = np.zeros((numba.get_num_threads(), partitions), dtype=np.uint64)
+    kernels.count_owned(by_degree, owner, counts)
+    bounds = np.zeros(partitions + 1, dtype=np.uint64)
+    np.cumsum(counts.sum(axis=0), out=bounds[1:])
+    places = bounds[:-1] + np.cumsum(counts, axis=0) - counts
+    numbers, vertices = np.empty_like(by_degree), np.empty_like(by_degree)
+    kernels.number_by_owner(by_degree, owner, places, numbers, vertices)
+    return Numbering(vertices, numbers, bounds.astype(np.int64))

@@ -51,3 +51,14 @@ class Bitmap:
     def replace_by_ranks(self, numbers: NDArray[np.uint32]) -> None:
         """Replace numbers of the set by their ranks."""
         kernels.number_by_bitmap(read_only(numbers), self.words, self.ranks, numbers, numba.get_num_threads())
+
+    def run_between(self, first: int, end: int) -> tuple[int, int]:
+        """Return the first number of the set in a range with one, and the end after the last one."""
+        begin, stop = self.counts_below(np.array([first, end]))
+        numbers = self.numbers()
+        return int(numbers[begin]), int(numbers[stop - 1]) + 1
+
+    def fill(self, first: int, end: int) -> None:
+        """Add all numbers of a range, and count the bits."""
+        self.add(np.arange(first, end, dtype=np.uint32))
+        self.count()

@@ -143,7 +143,9 @@ class _Part:
             blocks = work_blocks(self._row_bounds[direction])
             offsets, targets = read_only(stored.offsets), read_only(stored.targets)
             self._boundary[direction] = int(kernels.mark_remote(offsets, targets, rows.own, blocks, needed))
-        self._marked = _Marked(int(bounds[-1]), numbers[needed == kernels.NEEDED])
+        self._marked = Bitmap(int(bounds[-1]))
+        self._marked.add(numbers[needed == kernels.NEEDED])
+        self._marked.count()
         self._mirror_bounds += mirrors_below(self._marked, bounds)
         self.mirrors = self._marked.numbers()
 
@@ -169,26 +171,6 @@ class _Part:
         bounds = self._mirror_bounds
         built = partition_of(rows.p, vertices, bounds, rows.out_degree, stored, directed=directed)
         return HostBuilt(built, self.mirrors)
-
-
-class _Marked(Bitmap):
-    """The numbers of the remote targets of a partition."""
-
-    def __init__(self, n: int, numbers: NDArray[np.uint32]) -> None:
-        super().__init__(n)
-        self.add(numbers)
-        self.count()
-
-    def run_between(self, first: int, end: int) -> tuple[int, int]:
-        """Return the first marked number of a range with one, and the end after its last one."""
-        begin, stop = self.counts_below(np.array([first, end]))
-        numbers = self.numbers()
-        return int(numbers[begin]), int(numbers[stop - 1]) + 1
-
-    def fill(self, first: int, end: int) -> None:
-        """Mark all numbers of a range."""
-        self.add(np.arange(first, end, dtype=np.uint32))
-        self.count()
 
 
 def _gathered(values: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:

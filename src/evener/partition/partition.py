@@ -9,7 +9,7 @@ kernel therefore never tests whether a neighbour is remote.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from evener.partition.degrees import by_descending_degree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evener.elements import Element
     from evener.graph.csr import CSR
     from evener.graph.graph import Graph
 
 __all__ = [
     "EDGES_PER_BLOCK",
     "Edges",
-    "MarkedNumbers",
     "Partition",
     "PendingEdges",
     "mirrors_below",
@@ -229,11 +229,16 @@ def partition_of(
     stored: dict[str, Edges],
     *,
     directed: bool,
+    element: Element | None = None,
 ) -> Partition:
-    """Return a partition with the edges of each stored direction; the arrays are in host memory."""
+    """Return a partition with the edges of each stored direction.
+
+    The arrays are in the memory of the element, or in host memory without an element.
+    """
     connected = max(edges.rows for edges in stored.values())
     if directed:
-        connected = max(connected, up_to_last(out_degree))
+        on_host = out_degree if element is None else element.download(out_degree)
+        connected = max(connected, up_to_last(on_host))
     out = stored.get("out")
     in_ = stored.get("in") if directed else out
     return Partition(p, vertices, mirror_bounds, out_degree, connected, out, in_)
@@ -252,14 +257,15 @@ def up_to_last(degree: NDArray[np.uint32]) -> int:
     return len(degree) - int(np.argmax(last)) if last.any() else 0
 
 
-def mirrors_below(marked: MarkedNumbers, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+def mirrors_below(marked: Any, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many mirrors have owners before each owner, shape (P + 1,), after filling nearly full runs.
 
-    `marked` has the numbers of remote targets, and `bounds` the first number of each owner. If nearly all
-    vertices of a long run are marked, all of them get mirrors. Pulled values of a full run are sent without
-    packing. For a CPU, packing is slower than sending.
+    `marked` has the numbers of remote targets: a `bitmap.Bitmap`, or flags on a GPU with the same methods.
+    `bounds` has the first number of each owner. If nearly all vertices of a long run are marked, all of them
+    get mirrors. Pulled values of a full run are sent without packing. For a CPU, packing is slower than
+    sending.
     """
-    below = marked.counts_below(bounds)
+    below: NDArray[np.int64] = marked.counts_below(bounds)
     filled = False
     for owner, count in enumerate(np.diff(below).tolist()):
         if count >= LONG_RUN:
@@ -267,17 +273,6 @@ def mirrors_below(marked: MarkedNumbers, bounds: NDArray[np.int64]) -> NDArray[n
             if NEARLY_ALL * (end - first) <= count < end - first:
                 marked.fill(first, end)
                 filled = True
-    return marked.counts_below(bounds) if filled else below
-
-
-class MarkedNumbers(Protocol):
-    """Numbers of vertices that are marked, in the memory of an element."""
-
-    def counts_below(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many marked numbers are below each bound."""
-
-    def run_between(self, first: int, end: int) -> tuple[int, int]:
-        """Return the first marked number of a range with one, and the end after its last one."""
-
-    def fill(self, first: int, end: int) -> None:
-        """Mark all numbers of a range."""
+    if filled:
+        below = marked.counts_below(bounds)
+    return below

@@ -22,8 +22,8 @@ from evener.partition.gpu_build import build_whole
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
 from evener.partition.gpu_numbers import has_room, number_on_gpu, upload_numbering
 from evener.partition.gpu_parts import build_parts
-from evener.partition.host_build import RowsOfGraph, build_on_host
-from evener.partition.numbering import number_vertices
+from evener.partition.host_build import build_on_host, rows_of_graph
+from evener.partition.numbering import gathered, number_vertices
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
@@ -254,9 +254,10 @@ def _build_own(
     return_freed()
     rows = OwnedRows(graph, numbering)
     return_freed()
-    built = dict(zip(mine, build_on_host(rows, mine), strict=True))
+    of_parts = [rows.rows_of(p) for p in mine]
+    built = build_on_host(of_parts, numbering, rows.out_degree, directed=graph.directed)
     return_freed()
-    return _Steps(numbering, {}, built.pop), rows.strength_of(mine)
+    return _Steps(numbering, {}, dict(zip(mine, built, strict=True)).pop), rows.strength_of(mine)
 
 
 def _build(
@@ -279,9 +280,14 @@ def _build(
         stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
         numbering, out_degree, on_gpus = _number_and_build(graph, stored, elements, gpus, owners_of, **how)
 
+    degrees: list[NDArray[np.uint32]] = []
+
     def build(p: int) -> HostBuilt:
-        degree = graph.out_degree().astype(np.uint32) if out_degree is None else out_degree
-        [built] = build_on_host(RowsOfGraph(graph, directions, numbering, degree), [p])
+        if not degrees:
+            of_vertices = graph.out_degree().astype(np.uint32) if out_degree is None else out_degree
+            degrees.append(gathered(of_vertices, numbering.vertices))
+        rows = rows_of_graph(p, graph, directions, numbering, *degrees)
+        [built] = build_on_host([rows], numbering, *degrees, directed=graph.directed)
         return built
 
     return _Steps(numbering, on_gpus, build)

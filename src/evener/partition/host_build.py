@@ -1,14 +1,14 @@
 """Build the partitions of a rank in host memory.
 
 The steps are the same for a graph in one process and for a graph in parts: mark the remote targets of each
-partition, group them by owner, and map targets to local numbers. A source supplies the rows and the facts
-about vertices, from arrays or from other ranks.
+partition, group them by owner, and map targets to local numbers. The numbering supplies the facts about
+vertices, from arrays or from other ranks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.partition.bitmap import Bitmap
 from evener.partition.degrees import by_descending_degree, replace_by_places
+from evener.partition.numbering import joined
 from evener.partition.partition import mirrors_below, partition_of, pending_edges, work_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from evener.partition.numbering import Numbering
     from evener.partition.partition import Partition
 
-__all__ = ["HostBuilt", "Rows", "RowsOfGraph", "build_on_host"]
+__all__ = ["HostBuilt", "Rows", "build_on_host", "rows_of_graph"]
 
 
 class HostBuilt(NamedTuple):
@@ -60,60 +61,33 @@ class Rows:
     targets: NDArray[np.uint32] | None = None
 
 
-class Source(Protocol):
-    """Where the rows of a rank are, and what it knows of the vertices of other partitions."""
-
-    directed: bool
-    bounds: NDArray[np.int64]
-
-    def rows_of(self, p: int) -> Rows:
-        """Return the rows of a partition."""
-
-    def numbers_of(self, targets: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
-        """Return copies of the numbers of vertices; None lists all vertices of the graph."""
-
-    def vertices_of(self, numbers: list[NDArray[np.uint32]]) -> list[list[NDArray[np.uint32]]]:
-        """Return the vertices with these numbers, and their out-degrees."""
+def rows_of_graph(
+    p: int, graph: Graph, directions: str, numbering: Numbering, out_degree: NDArray[np.uint32]
+) -> Rows:
+    """Return the rows of a partition of a graph in one process, given the out-degrees by number."""
+    owned = numbering.owned_by(p)
+    stored = {} if graph.directed and directions == "in" else {"out": graph}
+    if graph.directed and directions != "out":
+        stored["in"] = graph.reverse
+    return Rows(p, stored, owned, owned, out_degree[numbering.bounds[p] : numbering.bounds[p + 1]])
 
 
-class RowsOfGraph:
-    """A source of rows with all rows of a graph, and the out-degrees of its vertices."""
+def build_on_host(
+    of_parts: list[Rows], numbering: Numbering, out_degree: NDArray[np.uint32], *, directed: bool
+) -> list[HostBuilt]:
+    """Return the partitions with some rows; `upload.upload_partition` writes their edges.
 
-    def __init__(
-        self, graph: Graph, directions: str, numbering: Numbering, out_degree: NDArray[np.uint32]
-    ) -> None:
-        self.directed, self.bounds = graph.directed, numbering.bounds
-        self._graph, self._directions = graph, directions
-        self._numbering, self._out_degree = numbering, out_degree
-
-    def rows_of(self, p: int) -> Rows:
-        """Return the rows of a partition; an undirected graph has one direction."""
-        owned, graph = self._numbering.owned_by(p), self._graph
-        stored = {} if graph.directed and self._directions == "in" else {"out": graph}
-        if graph.directed and self._directions != "out":
-            stored["in"] = graph.reverse
-        return Rows(p, stored, owned, owned, _gathered(self._out_degree, owned))
-
-    def numbers_of(self, targets: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
-        """Return a copy of the numbers of all vertices for each partition."""
-        return [self._numbering.numbers.copy() for _ in targets]
-
-    def vertices_of(self, numbers: list[NDArray[np.uint32]]) -> list[list[NDArray[np.uint32]]]:
-        """Return the vertices with these numbers, and their out-degrees."""
-        vertices = [_gathered(self._numbering.vertices, own) for own in numbers]
-        return [[own, _gathered(self._out_degree, own)] for own in vertices]
-
-
-def build_on_host(source: Source, mine: Sequence[int]) -> list[HostBuilt]:
-    """Return the partitions with the numbers `mine`; `upload.upload_partition` writes their edges.
-
-    If the source is a graph in parts, this is a collective operation; all ranks must call it.
+    `out_degree` has the out-degrees of vertices by number. For a graph in parts, this is a collective
+    operation; all ranks must call it, with the out-degrees of the vertices of the rank.
     """
-    parts = [_Part(source.rows_of(p), source.bounds) for p in mine]
-    for part, numbers in zip(parts, source.numbers_of([part.rows.targets for part in parts]), strict=True):
+    parts = [_Part(rows, numbering.bounds) for rows in of_parts]
+    targets = [rows.targets for rows in of_parts]
+    for part, numbers in zip(parts, numbering.numbers_of_each(targets), strict=True):
         part.mark(numbers)
-    found = source.vertices_of([part.mirrors for part in parts])
-    return [part.finish(*own, directed=source.directed) for part, own in zip(parts, found, strict=True)]
+    cuts = np.cumsum([len(part.mirrors) for part in parts])[:-1]
+    found = numbering.fetch(joined([part.mirrors for part in parts]), out_degree)
+    of_each = zip(*(np.split(values, cuts) for values in found), strict=True)
+    return [part.finish(*own, directed=directed) for part, own in zip(parts, of_each, strict=True)]
 
 
 class _Part:
@@ -171,10 +145,3 @@ class _Part:
         bounds = self._mirror_bounds
         built = partition_of(rows.p, vertices, bounds, rows.out_degree, stored, directed=directed)
         return HostBuilt(built, self.mirrors)
-
-
-def _gathered(values: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:
-    """Return the values at some places."""
-    found = np.empty(len(places), values.dtype)
-    kernels.gather_values(read_only(values), read_only(places), found)
-    return found

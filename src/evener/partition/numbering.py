@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
 
-__all__ = ["Numbering", "number_vertices"]
+__all__ = ["Numbering", "gathered", "joined", "number_vertices"]
 
 
 class Numbering:
@@ -73,10 +73,15 @@ class Numbering:
 
     def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the numbers of vertices."""
-        numbers = np.empty(len(vertices), np.uint32)
-        given = read_only(vertices.astype(np.uint32, copy=False))
-        kernels.gather_values(read_only(self.numbers), given, numbers)
-        return numbers
+        return gathered(self.numbers, vertices.astype(np.uint32, copy=False))
+
+    def numbers_of_each(self, of_parts: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
+        """Return the numbers of the vertices of each part, in new arrays; None lists all vertices."""
+        return [self.numbers.copy() for _ in of_parts]
+
+    def fetch(self, numbers: NDArray[np.uint32], values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the vertices with these numbers, and their values, given the values by number."""
+        return [gathered(self.vertices, numbers), gathered(values, numbers)]
 
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex."""
@@ -108,3 +113,15 @@ def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitio
     numbers, vertices = np.empty_like(by_degree), np.empty_like(by_degree)
     kernels.number_by_owner(by_degree, owner, places, numbers, vertices)
     return Numbering(vertices, numbers, bounds.astype(np.int64))
+
+
+def gathered(values: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:
+    """Return the values at some places."""
+    found = np.empty(len(places), values.dtype)
+    kernels.gather_values(read_only(values), read_only(places), found)
+    return found
+
+
+def joined(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    """Return the values of all parts; a single part is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -12,7 +12,7 @@ import numpy as np
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.block_exchange import fetch_in_rounds
 from evener.partition.degrees import by_descending_degree, stored_degree
-from evener.partition.numbering import Numbering
+from evener.partition.numbering import Numbering, joined
 from evener.partition.orders import PIECE, cut_positions, owner_array
 from evener.partition.policy import Vertices, check_needs, find_policy
 from evener.system.memory import require
@@ -64,6 +64,21 @@ class DistributedNumbering(Numbering):
         """
         [numbers] = fetch_in_rounds(self.world, self._ranges, vertices, [self.numbers])
         return numbers
+
+    def numbers_of_each(self, of_parts: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
+        """Return the numbers of the vertices of each part, in new arrays.
+
+        This is a collective operation; all ranks must call it.
+        """
+        vertices = [part for part in of_parts if part is not None]
+        return np.split(self.numbers_of(joined(vertices)), np.cumsum([len(part) for part in vertices])[:-1])
+
+    def fetch(self, numbers: NDArray[np.uint32], values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the vertices with these numbers, and their values, given those of this rank by number.
+
+        This is a collective operation; all ranks must call it.
+        """
+        return fetch_in_rounds(self.world, self.of_ranks, numbers, [self.vertices, values])
 
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex, which is the same on all ranks.

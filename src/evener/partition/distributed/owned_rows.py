@@ -11,7 +11,7 @@ from evener.graph.arrays import read_only
 from evener.graph.csr import CSR
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.bitmap import Bitmap
-from evener.partition.block_exchange import BlockExchange, fetch_in_rounds
+from evener.partition.block_exchange import BlockExchange
 from evener.partition.distributed.rows import chunk_length, degrees_of
 from evener.partition.host_build import Rows
 
@@ -29,11 +29,11 @@ __all__ = ["OwnedRows"]
 
 
 class OwnedRows:
-    """The rows of the vertices that the partitions of this rank own, by number: a source of rows.
+    """The rows and out-degrees of the vertices that the partitions of this rank own, by number.
 
     The constructor sends the rows of all ranks to the ranks of their owners, and frees the arrays of the
-    graph. It raises ArgumentError if the graph was placed before. The constructor and all methods but
-    `rows_of` are collective operations; all ranks must call them.
+    graph. It is a collective operation; all ranks must call it. It raises ArgumentError if the graph was
+    placed before.
     """
 
     def __init__(self, graph: DistributedGraph, numbering: DistributedNumbering) -> None:
@@ -42,16 +42,15 @@ class OwnedRows:
                 "partition: the edges of this graph were placed before and freed; give the path or spec again"
             )
             raise ArgumentError(msg)
-        self.directed, self.bounds = graph.directed, numbering.bounds
         self._world, self._n, self._numbering = graph.world, graph.n, numbering
         exchange = BlockExchange(self._world, numbering.of_ranks, numbering.numbers)
         begin, end = graph.ranges.bounds[self._world.rank : self._world.rank + 2]
         numbering.vertices = exchange.deliver(np.arange(begin, end, dtype=np.uint32))
-        self._out_degree = exchange.deliver(graph.out_degrees.astype(np.uint32))
+        self.out_degree = exchange.deliver(graph.out_degrees.astype(np.uint32))
         self._strength = None if graph.strength is None else exchange.deliver(graph.strength)
         rows, dtype = dict(sorted(graph.rows.items())), graph.weight_dtype
         lengths = {
-            direction: self._out_degree if direction == "out" else exchange.deliver(degrees_of(pieces))
+            direction: self.out_degree if direction == "out" else exchange.deliver(degrees_of(pieces))
             for direction, pieces in rows.items()
         }
         graph.release()
@@ -66,7 +65,7 @@ class OwnedRows:
 
     def _range(self, p: int) -> slice:
         """Return the rows of a partition of this rank."""
-        begin, end = self.bounds[p : p + 2] - self._numbering.of_ranks[self._world.rank]
+        begin, end = self._numbering.bounds[p : p + 2] - self._numbering.of_ranks[self._world.rank]
         return slice(int(begin), int(end))
 
     def strength_of(self, mine: Sequence[int]) -> list[NDArray[np.float64]] | None:
@@ -87,25 +86,7 @@ class OwnedRows:
             marked.replace_by_ranks(targets)
         places = np.arange(own.start, own.stop, dtype=np.uint32)
         vertices = self._numbering.vertices[own]
-        return Rows(p, self._rows, places, vertices, self._out_degree[own], marked.numbers())
-
-    def numbers_of(self, targets: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
-        """Return the numbers of vertices, in new arrays."""
-        given = [own for own in targets if own is not None]
-        numbers = self._numbering.numbers_of(_joined(given))
-        return np.split(numbers, np.cumsum(list(map(len, given)))[:-1])
-
-    def vertices_of(self, numbers: list[NDArray[np.uint32]]) -> list[list[NDArray[np.uint32]]]:
-        """Return the vertices with these numbers, and their out-degrees."""
-        blocks = [self._numbering.vertices, self._out_degree]
-        found = fetch_in_rounds(self._world, self._numbering.of_ranks, _joined(numbers), blocks)
-        cuts = np.cumsum(list(map(len, numbers)))[:-1]
-        return list(zip(*(np.split(values, cuts) for values in found), strict=True))
-
-
-def _joined(parts: list[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    """Return the values of all parts; a single part is not copied."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return Rows(p, self._rows, places, vertices, self.out_degree[own], marked.numbers())
 
 
 def _send(

@@ -176,7 +176,7 @@ class Halved(ApartElement):
 def built_on_host(graph, numbering, out_degree, p=0):
     """Return a partition with pending edges."""
     degree = out_degree[numbering.vertices]
-    rows = rows_of_graph(p, graph, "both", numbering, degree)
+    rows = rows_of_graph(p, graph, "both", numbering)
     [built] = build_on_host([rows], numbering, degree, directed=graph.directed)
     return built.partition
 

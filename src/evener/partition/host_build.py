@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evener.graph.arrays import read_only
+from evener.graph.bitmap import Bitmap
 from evener.kernels.cpu import partition as kernels
-from evener.partition.bitmap import Bitmap
 from evener.partition.degrees import by_descending_degree, replace_by_places
 from evener.partition.numbering import joined
 from evener.partition.partition import mirrors_below, partition_of, pending_edges, work_blocks
@@ -47,8 +47,8 @@ class Rows:
     ----------
     stored : dict of Graph or CSR
         The rows by direction, "out" or "in".
-    own, vertices, out_degree : ndarray of uint32, shape (L,)
-        The row of each owned vertex in `stored`, its global number and its out-degree.
+    own : ndarray of uint32, shape (L,)
+        The row of each owned vertex in `stored`.
     targets : ndarray of uint32, optional
         The vertex of each value in the rows. Default: the values are vertices.
     """
@@ -56,20 +56,15 @@ class Rows:
     p: int
     stored: Mapping[str, Graph | CSR]
     own: NDArray[np.uint32]
-    vertices: NDArray[np.uint32]
-    out_degree: NDArray[np.uint32]
     targets: NDArray[np.uint32] | None = None
 
 
-def rows_of_graph(
-    p: int, graph: Graph, directions: str, numbering: Numbering, out_degree: NDArray[np.uint32]
-) -> Rows:
-    """Return the rows of a partition of a graph in one process, given the out-degrees by number."""
-    owned = numbering.owned_by(p)
+def rows_of_graph(p: int, graph: Graph, directions: str, numbering: Numbering) -> Rows:
+    """Return the rows of a partition of a graph in one process."""
     stored = {} if graph.directed and directions == "in" else {"out": graph}
     if graph.directed and directions != "out":
         stored["in"] = graph.reverse
-    return Rows(p, stored, owned, owned, out_degree[numbering.bounds[p] : numbering.bounds[p + 1]])
+    return Rows(p, stored, numbering.owned_by(p))
 
 
 def build_on_host(
@@ -81,13 +76,17 @@ def build_on_host(
     operation; all ranks must call it, with the out-degrees of the vertices of the rank.
     """
     parts = [_Part(rows, numbering.bounds) for rows in of_parts]
-    targets = [rows.targets for rows in of_parts]
-    for part, numbers in zip(parts, numbering.numbers_of_each(targets), strict=True):
-        part.mark(numbers)
+    of_each = numbering.numbers_of_each([rows.targets for rows in of_parts])
+    for part in parts:
+        part.mark(of_each.pop(0))
     cuts = np.cumsum([len(part.mirrors) for part in parts])[:-1]
     found = numbering.fetch(joined([part.mirrors for part in parts]), out_degree)
-    of_each = zip(*(np.split(values, cuts) for values in found), strict=True)
-    return [part.finish(*own, directed=directed) for part, own in zip(parts, of_each, strict=True)]
+    built = []
+    for part, *mirrors in zip(parts, *(np.split(values, cuts) for values in found), strict=True):
+        own = numbering.owned_range(part.rows.p)
+        owned = numbering.vertices[own], out_degree[own]
+        built.append(part.finish(*owned, *mirrors, directed=directed))
+    return built
 
 
 class _Part:
@@ -104,7 +103,7 @@ class _Part:
     def mark(self, numbers: NDArray[np.uint32]) -> None:
         """Mark the remote targets, and group them by owner. `numbers` has the number of each target."""
         rows, bounds = self.rows, self._bounds
-        self._position = numbers
+        self._position, rows.targets = numbers, None
         self._range = np.uint64(bounds[rows.p]), np.uint64(len(rows.own))
         self._boundary = dict.fromkeys(rows.stored, 0)
         self.mirrors = numbers[:0]
@@ -124,14 +123,19 @@ class _Part:
         self.mirrors = self._marked.numbers()
 
     def finish(
-        self, mirrors: NDArray[np.uint32], degrees: NDArray[np.uint32], *, directed: bool
+        self,
+        vertices: NDArray[np.uint32],
+        out_degree: NDArray[np.uint32],
+        mirrors: NDArray[np.uint32],
+        degrees: NDArray[np.uint32],
+        *,
+        directed: bool,
     ) -> HostBuilt:
-        """Map targets to local numbers, given the vertices and out-degrees of the mirrors."""
+        """Map targets to local numbers, given vertices and out-degrees, first those of owned vertices."""
         rows, order = self.rows, np.empty(0, np.uint32)
-        vertices = rows.vertices
-        if len(mirrors):  # without mirrors, numbers differ from local numbers by a constant only
+        if len(mirrors):  # owned vertices are in descending degree
             vertices = np.concatenate([vertices, mirrors])
-            order = by_descending_degree(np.concatenate([rows.out_degree, degrees]))
+            order = by_descending_degree(np.concatenate([out_degree, degrees]))
         if len(self._bounds) > 2:
             kernels.number_partition(self._position, *self._range, self._marked.words, self._marked.ranks)
             replace_by_places(self._position, order)
@@ -143,5 +147,5 @@ class _Part:
             for direction, own in rows.stored.items()
         }  # fmt: skip
         bounds = self._mirror_bounds
-        built = partition_of(rows.p, vertices, bounds, rows.out_degree, stored, directed=directed)
+        built = partition_of(rows.p, vertices, bounds, out_degree, stored, directed=directed)
         return HostBuilt(built, self.mirrors)

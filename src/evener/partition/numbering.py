@@ -40,6 +40,9 @@ class Numbering:
         The element whose memory has the other arrays. Default: they are in host memory.
     """
 
+    # The number of the first vertex in `vertices`.
+    first = 0
+
     def __init__(
         self,
         vertices: Any,
@@ -67,9 +70,14 @@ class Numbering:
         array = vars(self).pop(name)
         return array if self._element is None else self._element.download(array)
 
+    def owned_range(self, p: int) -> slice:
+        """Return the places of the vertices of partition `p` in `vertices`."""
+        begin, end = (self.bounds[p : p + 2] - self.first).tolist()
+        return slice(begin, end)
+
     def owned_by(self, p: int) -> NDArray[np.uint32]:
         """Return the vertices of partition `p` by local number."""
-        return self.vertices[self.bounds[p] : self.bounds[p + 1]]
+        return self.vertices[self.owned_range(p)]
 
     def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the numbers of vertices."""

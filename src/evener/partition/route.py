@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evener.partition.bitmap import Bitmap
+from evener.graph.bitmap import Bitmap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -51,11 +51,7 @@ class DistributedNumbering(Numbering):
         super().__init__(np.empty(0, np.uint32), numbers, bounds)
         self.world, self._ranges = graph.world, graph.ranges.bounds
         self.of_ranks = bounds[[*(ranks.index(rank) for rank in range(self.world.size)), -1]]
-
-    def owned_by(self, p: int) -> NDArray[np.uint32]:
-        """Return the vertices of a partition of this rank by local number."""
-        begin, end = self.bounds[p : p + 2] - self.of_ranks[self.world.rank]
-        return self.vertices[begin:end]
+        self.first = int(self.of_ranks[self.world.rank])
 
     def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the numbers of vertices, which differ by rank.
@@ -107,8 +103,6 @@ def number_own_vertices(
     Raises ArgumentError if the policy needs the edges of the whole graph.
     """
     world, degree = graph.world, graph.degrees
-    highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
-    descending = highest - degree
     stored = stored_degree(degree, graph.out_degrees, directions) if graph.directed else degree
     if find_policy(policy).places is not None or len(shares) == 1:
         owner = _owners(graph, stored, policy, shares, seed)
@@ -117,11 +111,11 @@ def number_own_vertices(
     counts = np.sum(world.allgather(np.bincount(owner, minlength=len(shares))), axis=0)
     bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     # Owner and class of the degree in one key: few classes give a dense key.
-    every = np.unique(np.concatenate(world.allgather(_classes(descending)[0])))
-    keys = owner.astype(np.uint64) * np.uint64(len(every)) + np.searchsorted(every, descending).astype(
-        np.uint64
-    )
-    del owner
+    distinct, classes, _ = _classes(~degree)
+    every = np.unique(np.concatenate(world.allgather(distinct)))
+    keys = owner.astype(np.uint64) * np.uint64(len(every))
+    keys += np.searchsorted(every, distinct).astype(np.uint64)[classes]
+    del owner, classes
     return DistributedNumbering(graph, _order(world, keys).astype(np.uint32), bounds, ranks)
 
 
@@ -181,8 +175,7 @@ def _owners(
     places_of = find_policy(policy).places
     if len(shares) == 1 or n == 0 or places_of is None:
         return owner
-    highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
-    places = places_of(_order(world, highest - degree).astype(np.uint32), n, seed)
+    places = places_of(_order(world, ~degree).astype(np.uint32), n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
     sums = np.bincount(places // np.uint32(PIECE), degree, minlength=-(-n // PIECE)).astype(np.uint64)

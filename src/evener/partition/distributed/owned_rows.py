@@ -8,9 +8,9 @@ import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
+from evener.graph.bitmap import Bitmap
 from evener.graph.csr import CSR
 from evener.kernels.cpu import ranks as kernels
-from evener.partition.bitmap import Bitmap
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.distributed.rows import chunk_length, degrees_of
 from evener.partition.host_build import Rows
@@ -63,18 +63,14 @@ class OwnedRows:
             for direction, length in lengths.items()
         }
 
-    def _range(self, p: int) -> slice:
-        """Return the rows of a partition of this rank."""
-        begin, end = self._numbering.bounds[p : p + 2] - self._numbering.of_ranks[self._world.rank]
-        return slice(int(begin), int(end))
-
     def strength_of(self, mine: Sequence[int]) -> list[NDArray[np.float64]] | None:
         """Return the sums of the weights of out-edges by partition, if known."""
-        return None if self._strength is None else [self._strength[self._range(p)] for p in mine]
+        strength = self._strength
+        return None if strength is None else [strength[self._numbering.owned_range(p)] for p in mine]
 
     def rows_of(self, p: int) -> Rows:
         """Return the rows of a partition, with targets replaced by positions among distinct targets."""
-        own, marked = self._range(p), Bitmap(self._n)
+        own, marked = self._numbering.owned_range(p), Bitmap(self._n)
         edges = [
             rows.targets[int(rows.offsets[own.start]) : int(rows.offsets[own.stop])]
             for rows in self._rows.values()
@@ -84,9 +80,7 @@ class OwnedRows:
         marked.count()
         for targets in edges:
             marked.replace_by_ranks(targets)
-        places = np.arange(own.start, own.stop, dtype=np.uint32)
-        vertices = self._numbering.vertices[own]
-        return Rows(p, self._rows, places, vertices, self.out_degree[own], marked.numbers())
+        return Rows(p, self._rows, np.arange(own.start, own.stop, dtype=np.uint32), marked.numbers())
 
 
 def _send(

@@ -11,7 +11,7 @@ from evener.graph.arrays import read_only
 from evener.kernels.cpu import numbering as kernels
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Bitmap"]
 
@@ -19,7 +19,7 @@ __all__ = ["Bitmap"]
 class Bitmap:
     """A set of numbers below `size`: one bit for each number in `words`.
 
-    `count` sets `ranks`, shape (words + 1,): the number of bits before each word, and of all bits.
+    `count` sets `ranks`, uint32 of shape (words + 1,): the number of bits before each word, and of all bits.
     """
 
     def __init__(self, size: int) -> None:
@@ -29,10 +29,12 @@ class Bitmap:
         """Add numbers to the set."""
         kernels.mark_ids(read_only(numbers), self.words, numba.get_num_threads())
 
-    def count(self) -> None:
-        """Count the bits before each word."""
+    def count(self) -> int:
+        """Count the bits before each word, and return the number of all bits."""
+        counts = np.bitwise_count(self.words)
         self.ranks = np.zeros(len(self.words) + 1, np.uint32)
-        np.cumsum(np.bitwise_count(self.words), dtype=np.uint32, out=self.ranks[1:])
+        np.cumsum(counts, dtype=np.uint32, out=self.ranks[1:])
+        return int(counts.sum(dtype=np.int64))
 
     def counts_below(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many numbers of the set are below each bound."""
@@ -42,9 +44,9 @@ class Bitmap:
         counts: NDArray[np.int64] = self.ranks[word].astype(np.int64) + np.bitwise_count(last & below)
         return counts
 
-    def numbers(self) -> NDArray[np.uint32]:
+    def numbers(self, dtype: DTypeLike = np.uint32) -> NDArray[Any]:
         """Return the numbers of the set in ascending order."""
-        found = np.empty(int(self.ranks[-1]), np.uint32)
+        found = np.empty(int(self.ranks[-1]), dtype)
         kernels.list_marked_ids(self.words, self.ranks, found)
         return found
 

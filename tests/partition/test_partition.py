@@ -20,7 +20,7 @@ from evener.graph.csr import rows_at
 from evener.kernels.cpu import partition as kernels
 from evener.partition.build import partition as place
 from evener.partition.footprint import PREFIX_EDGES, Tiers
-from evener.partition.host_build import build_on_host, rows_of_graph
+from evener.partition.host_build import build_on_host, part_of_graph
 from evener.partition.numbering import number_vertices
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
 from evener.partition.policy import policy_names
@@ -176,8 +176,8 @@ class Halved(ApartElement):
 def built_on_host(graph, numbering, out_degree, p=0):
     """Return a partition with pending edges."""
     degree = out_degree[numbering.vertices]
-    rows = rows_of_graph(p, graph, "both", numbering)
-    [built] = build_on_host([rows], numbering, degree, directed=graph.directed)
+    part = part_of_graph(p, graph, "both", numbering)
+    [built] = build_on_host([part], numbering, degree, directed=graph.directed)
     return built.partition
 
 

@@ -23,7 +23,7 @@ from evener.partition.gpu_build import build_whole
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
 from evener.partition.gpu_numbers import has_room, number_on_gpu
 from evener.partition.gpu_parts import build_parts
-from evener.partition.host_build import build_on_host, rows_of_graph
+from evener.partition.host_build import build_on_host, part_of_graph
 from evener.partition.numbering import gathered, number_vertices
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partitioned import PartitionedGraph
@@ -255,8 +255,8 @@ def _build_own(
     return_freed()
     rows = OwnedRows(graph, numbering)
     return_freed()
-    of_parts = [rows.rows_of(p) for p in mine]
-    built = build_on_host(of_parts, numbering, rows.out_degree, directed=graph.directed)
+    parts = [rows.part(p) for p in mine]
+    built = build_on_host(parts, numbering, rows.out_degree, directed=graph.directed)
     return_freed()
     return _Steps(numbering, {}, dict(zip(mine, built, strict=True)).pop), rows.strength_of(mine)
 
@@ -287,8 +287,8 @@ def _build(
         return gathered(degree, numbering.vertices)
 
     def build(p: int) -> HostBuilt:
-        rows = rows_of_graph(p, graph, directions, numbering)
-        [built] = build_on_host([rows], numbering, degrees_by_number(), directed=graph.directed)
+        part = part_of_graph(p, graph, directions, numbering)
+        [built] = build_on_host([part], numbering, degrees_by_number(), directed=graph.directed)
         return built
 
     return _Steps(numbering, on_gpus, build)

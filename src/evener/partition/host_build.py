@@ -7,7 +7,6 @@ vertices, from arrays or from other ranks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from evener.partition.numbering import Numbering
     from evener.partition.partition import Partition
 
-__all__ = ["HostBuilt", "Rows", "build_on_host", "rows_of_graph"]
+__all__ = ["HostBuilt", "HostPart", "build_on_host", "part_of_graph"]
 
 
 class HostBuilt(NamedTuple):
@@ -39,87 +38,54 @@ class HostBuilt(NamedTuple):
     mirrors: NDArray[np.uint32]
 
 
-@dataclass(eq=False)
-class Rows:
-    """The rows of the owned vertices of partition `p`.
+class HostPart:
+    """A partition while the host builds it.
 
-    Attributes
+    Parameters
     ----------
+    p : int
+        The number of the partition.
     stored : dict of Graph or CSR
-        The rows by direction, "out" or "in".
+        Rows by direction, "out" or "in".
     own : ndarray of uint32, shape (L,)
         The row of each owned vertex in `stored`.
     targets : ndarray of uint32, optional
         The vertex of each value in the rows. Default: the values are vertices.
     """
 
-    p: int
-    stored: Mapping[str, Graph | CSR]
-    own: NDArray[np.uint32]
-    targets: NDArray[np.uint32] | None = None
-
-
-def rows_of_graph(p: int, graph: Graph, directions: str, numbering: Numbering) -> Rows:
-    """Return the rows of a partition of a graph in one process."""
-    stored = {} if graph.directed and directions == "in" else {"out": graph}
-    if graph.directed and directions != "out":
-        stored["in"] = graph.reverse
-    return Rows(p, stored, numbering.owned_by(p))
-
-
-def build_on_host(
-    of_parts: list[Rows], numbering: Numbering, out_degree: NDArray[np.uint32], *, directed: bool
-) -> list[HostBuilt]:
-    """Return the partitions with some rows; `upload.upload_partition` writes their edges.
-
-    `out_degree` has the out-degrees of vertices by number. For a graph in parts, this is a collective
-    operation; all ranks must call it, with the out-degrees of the vertices of the rank.
-    """
-    parts = [_Part(rows, numbering.bounds) for rows in of_parts]
-    of_each = numbering.numbers_of_each([rows.targets for rows in of_parts])
-    for part in parts:
-        part.mark(of_each.pop(0))
-    cuts = np.cumsum([len(part.mirrors) for part in parts])[:-1]
-    found = numbering.fetch(joined([part.mirrors for part in parts]), out_degree)
-    built = []
-    for part, *mirrors in zip(parts, *(np.split(values, cuts) for values in found), strict=True):
-        own = numbering.owned_range(part.rows.p)
-        owned = numbering.vertices[own], out_degree[own]
-        built.append(part.finish(*owned, *mirrors, directed=directed))
-    return built
-
-
-class _Part:
-    """One partition while it is built. `bounds` has the first number of each partition."""
-
-    def __init__(self, rows: Rows, bounds: NDArray[np.int64]) -> None:
-        self.rows, self._bounds = rows, bounds
+    def __init__(
+        self,
+        p: int,
+        stored: Mapping[str, Graph | CSR],
+        own: NDArray[np.uint32],
+        targets: NDArray[np.uint32] | None = None,
+    ) -> None:
+        self.p, self._stored, self._own, self.targets = p, stored, own, targets
         self._row_bounds = {}
-        for direction, stored in rows.stored.items():
-            own = self._row_bounds[direction] = np.zeros(len(rows.own) + 1, np.uint64)
-            kernels.row_lengths(read_only(stored.offsets), read_only(rows.own), own[1:])
-            np.cumsum(own, out=own)
+        for direction, rows in stored.items():
+            bounds = self._row_bounds[direction] = np.zeros(len(own) + 1, np.uint64)
+            kernels.row_lengths(read_only(rows.offsets), read_only(own), bounds[1:])
+            np.cumsum(bounds, out=bounds)
 
-    def mark(self, numbers: NDArray[np.uint32]) -> None:
-        """Mark the remote targets, and group them by owner. `numbers` has the number of each target."""
-        rows, bounds = self.rows, self._bounds
-        self._position, rows.targets = numbers, None
-        self._range = np.uint64(bounds[rows.p]), np.uint64(len(rows.own))
-        self._boundary = dict.fromkeys(rows.stored, 0)
-        self.mirrors = numbers[:0]
-        self._mirror_bounds = np.full(len(bounds), len(rows.own))
-        if len(bounds) == 2:
-            return
-        needed = np.zeros(len(numbers), np.uint8)
-        kernels.mark_owned(numbers, *self._range, needed)
-        for direction, stored in rows.stored.items():
-            blocks = work_blocks(self._row_bounds[direction])
-            offsets, targets = read_only(stored.offsets), read_only(stored.targets)
-            self._boundary[direction] = int(kernels.mark_remote(offsets, targets, rows.own, blocks, needed))
+    def mark(self, numbers: NDArray[np.uint32], bounds: NDArray[np.int64]) -> None:
+        """Mark the remote targets, and group them by owner.
+
+        `numbers` has the number of each target, and `bounds` the first number of each partition.
+        """
+        self._numbers, self.targets = numbers, None
+        self._range = np.uint64(bounds[self.p]), np.uint64(len(self._own))
+        self._boundary = dict.fromkeys(self._stored, 0)
         self._marked = Bitmap(int(bounds[-1]))
-        self._marked.add(numbers[needed == kernels.NEEDED])
+        if len(bounds) > 2:
+            needed = np.zeros(len(numbers), np.uint8)
+            kernels.mark_owned(numbers, *self._range, needed)
+            for direction, rows in self._stored.items():
+                blocks = work_blocks(self._row_bounds[direction])
+                edges = read_only(rows.offsets), read_only(rows.targets)
+                self._boundary[direction] = int(kernels.mark_remote(*edges, self._own, blocks, needed))
+            self._marked.add(numbers[needed == kernels.NEEDED])
         self._marked.count()
-        self._mirror_bounds += mirrors_below(self._marked, bounds)
+        self._mirror_bounds = len(self._own) + mirrors_below(self._marked, bounds)
         self.mirrors = self._marked.numbers()
 
     def finish(
@@ -132,20 +98,48 @@ class _Part:
         directed: bool,
     ) -> HostBuilt:
         """Map targets to local numbers, given vertices and out-degrees, first those of owned vertices."""
-        rows, order = self.rows, np.empty(0, np.uint32)
+        order = np.empty(0, np.uint32)
         if len(mirrors):  # owned vertices are in descending degree
             vertices = np.concatenate([vertices, mirrors])
             order = by_descending_degree(np.concatenate([out_degree, degrees]))
-        if len(self._bounds) > 2:
-            kernels.number_partition(self._position, *self._range, self._marked.words, self._marked.ranks)
-            replace_by_places(self._position, order)
+        if len(self._mirror_bounds) > 2:
+            kernels.number_partition(self._numbers, *self._range, self._marked.words, self._marked.ranks)
+            replace_by_places(self._numbers, order)
         stored = {
             direction: pending_edges(
-                own, rows.own, self._row_bounds[direction], self._position, len(vertices), order,
+                rows, self._own, self._row_bounds[direction], self._numbers, len(vertices), order,
                 self._boundary[direction],
             )
-            for direction, own in rows.stored.items()
+            for direction, rows in self._stored.items()
         }  # fmt: skip
-        bounds = self._mirror_bounds
-        built = partition_of(rows.p, vertices, bounds, out_degree, stored, directed=directed)
+        built = partition_of(self.p, vertices, self._mirror_bounds, out_degree, stored, directed=directed)
         return HostBuilt(built, self.mirrors)
+
+
+def part_of_graph(p: int, graph: Graph, directions: str, numbering: Numbering) -> HostPart:
+    """Return a partition of a graph in one process, before the first step."""
+    stored = {} if graph.directed and directions == "in" else {"out": graph}
+    if graph.directed and directions != "out":
+        stored["in"] = graph.reverse
+    return HostPart(p, stored, numbering.owned_by(p))
+
+
+def build_on_host(
+    parts: list[HostPart], numbering: Numbering, out_degree: NDArray[np.uint32], *, directed: bool
+) -> list[HostBuilt]:
+    """Return partitions whose edges `upload.upload_partition` writes.
+
+    `out_degree` has the out-degrees of vertices by number. For a graph in parts, this is a collective
+    operation; all ranks must call it, with the out-degrees of the vertices of the rank.
+    """
+    of_each = numbering.numbers_of_each([part.targets for part in parts])
+    for part in parts:
+        part.mark(of_each.pop(0), numbering.bounds)
+    cuts = np.cumsum([len(part.mirrors) for part in parts])[:-1]
+    found = numbering.fetch(joined([part.mirrors for part in parts]), out_degree)
+    built = []
+    for part, *mirrors in zip(parts, *(np.split(values, cuts) for values in found), strict=True):
+        own = numbering.owned_range(part.p)
+        owned = numbering.vertices[own], out_degree[own]
+        built.append(part.finish(*owned, *mirrors, directed=directed))
+    return built

@@ -84,8 +84,12 @@ class Numbering:
         return gathered(self.numbers, vertices.astype(np.uint32, copy=False))
 
     def numbers_of_each(self, of_parts: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
-        """Return the numbers of the vertices of each part, in new arrays; None lists all vertices."""
-        return [self.numbers.copy() for _ in of_parts]
+        """Return the numbers of the vertices of each part; None lists all vertices.
+
+        The arrays are new if there are several partitions.
+        """
+        several = len(self.bounds) > 2
+        return [self.numbers.copy() if several else self.numbers for _ in of_parts]
 
     def fetch(self, numbers: NDArray[np.uint32], values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the vertices with these numbers, and their values, given the values by number."""

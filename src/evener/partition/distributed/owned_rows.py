@@ -13,7 +13,7 @@ from evener.graph.csr import CSR
 from evener.kernels.cpu import ranks as kernels
 from evener.partition.block_exchange import BlockExchange
 from evener.partition.distributed.rows import chunk_length, degrees_of
-from evener.partition.host_build import Rows
+from evener.partition.host_build import HostPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,8 +68,8 @@ class OwnedRows:
         strength = self._strength
         return None if strength is None else [strength[self._numbering.owned_range(p)] for p in mine]
 
-    def rows_of(self, p: int) -> Rows:
-        """Return the rows of a partition, with targets replaced by positions among distinct targets."""
+    def part(self, p: int) -> HostPart:
+        """Return a partition before the first step. Its targets become positions among distinct targets."""
         own, marked = self._numbering.owned_range(p), Bitmap(self._n)
         edges = [
             rows.targets[int(rows.offsets[own.start]) : int(rows.offsets[own.stop])]
@@ -80,7 +80,7 @@ class OwnedRows:
         marked.count()
         for targets in edges:
             marked.replace_by_ranks(targets)
-        return Rows(p, self._rows, np.arange(own.start, own.stop, dtype=np.uint32), marked.numbers())
+        return HostPart(p, self._rows, np.arange(own.start, own.stop, dtype=np.uint32), marked.numbers())
 
 
 def _send(

@@ -34,17 +34,18 @@ class BlockExchange:
     """Carries values between this rank, which lists some vertices, and the ranks of their blocks.
 
     The constructor and all methods are collective operations; all ranks must call them. `bounds` are those of
-    the blocks, and `numbers` the global numbers of the listed vertices, in any order.
+    the blocks, and `numbers` the global numbers of the listed vertices, in any order. `order` sorts the
+    listed vertices by rank, and `cuts` are the bounds of ranks in this order.
     """
 
     def __init__(self, world: World, bounds: NDArray[np.int64], numbers: NDArray[Any]) -> None:
         rank = np.searchsorted(bounds, numbers, side="right") - 1
         self._world = world
-        self._order = np.argsort(rank.astype(np.uint16), kind="stable")  # a radix sort
-        self._cuts = np.cumsum(np.bincount(rank, minlength=world.size))[:-1]
+        self.order = np.argsort(rank.astype(np.uint16), kind="stable")  # a radix sort
+        self.cuts = np.cumsum(np.bincount(rank, minlength=world.size))[:-1]
         begin, end = bounds[world.rank : world.rank + 2]
         self._length = int(end - begin)
-        asked = world.alltoall(np.split(numbers[self._order], self._cuts))
+        asked = world.alltoall(np.split(numbers[self.order], self.cuts))
         self._asked_cuts = np.cumsum([len(part) for part in asked])[:-1]
         self._places = np.concatenate(asked).astype(np.int64) - begin
 
@@ -63,8 +64,8 @@ class BlockExchange:
         This is a collective operation; all ranks must call it.
         """
         answers = self._world.alltoall(np.split(block[self._places], self._asked_cuts))
-        values = np.empty(len(self._order), block.dtype)
-        values[self._order] = np.concatenate(answers)
+        values = np.empty(len(self.order), block.dtype)
+        values[self.order] = np.concatenate(answers)
         return values
 
     def combine(self, values: NDArray[Any], block: NDArray[Any], operation: np.ufunc) -> None:
@@ -72,7 +73,7 @@ class BlockExchange:
 
         This is a collective operation; all ranks must call it. Several ranks may list the same vertex.
         """
-        received = self._world.alltoall(np.split(values[self._order], self._cuts))
+        received = self._world.alltoall(np.split(values[self.order], self.cuts))
         operation.at(block, self._places, np.concatenate(received))
 
     def deliver(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -80,7 +81,7 @@ class BlockExchange:
 
         This is a collective operation; all ranks must call it. The ranks together list each vertex once.
         """
-        received = self._world.alltoall(np.split(values[self._order], self._cuts))
+        received = self._world.alltoall(np.split(values[self.order], self.cuts))
         block = np.empty(self._length, values.dtype)
         block[self._places] = np.concatenate(received)
         return block

@@ -80,7 +80,9 @@ class Numbering:
         return self.vertices[self.owned_range(p)]
 
     def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
-        """Return the numbers of vertices."""
+        """Return the numbers of vertices; the host copies the number of a single vertex alone."""
+        if self._element is not None and len(vertices) == 1 and "numbers" not in vars(self):
+            return self._element.download(self._numbers[int(vertices[0]) :][:1])
         return gathered(self.numbers, vertices.astype(np.uint32, copy=False))
 
     def numbers_of_each(self, of_parts: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
@@ -97,18 +99,12 @@ class Numbering:
 
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex."""
-        if self._element is None or "numbers" in vars(self):
-            numbers = self.numbers[vertex : vertex + 1]
-        else:
-            numbers = self._element.download(self._numbers[vertex : vertex + 1])
-        owner, local = self._places(numbers)
+        owner, local = self.places_of(np.array([vertex], np.uint32))
         return int(owner[0]), int(local[0])
 
     def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
         """Return the owners and the local numbers of vertices."""
-        return self._places(self.numbers_of(vertices))
-
-    def _places(self, numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
+        numbers = self.numbers_of(vertices)
         if len(self.bounds) == 2:
             return np.zeros(len(numbers), np.uint16), numbers
         owner = (np.searchsorted(self.bounds, numbers, side="right") - 1).astype(np.uint16)

@@ -38,7 +38,8 @@ class DistributedNumbering(Numbering):
     """The numbers of the vertices of this rank's range; its `vertices` are set when rows are sent to owners.
 
     `vertices` has the vertices of this rank's partitions by number. `of_ranks` has the first number of each
-    rank, shape (ranks + 1,).
+    rank, shape (ranks + 1,). Methods with vertices or numbers are collective operations; all ranks must call
+    them.
     """
 
     def __init__(
@@ -54,35 +55,18 @@ class DistributedNumbering(Numbering):
         self.first = int(self.of_ranks[self.world.rank])
 
     def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
-        """Return the numbers of vertices, which differ by rank.
-
-        This is a collective operation; all ranks must call it.
-        """
+        """Return the numbers of vertices, which differ by rank."""
         [numbers] = fetch_in_rounds(self.world, self._ranges, vertices, [self.numbers])
         return numbers
 
     def numbers_of_each(self, of_parts: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
-        """Return the numbers of the vertices of each part, in new arrays.
-
-        This is a collective operation; all ranks must call it.
-        """
+        """Return the numbers of the vertices of each part, in new arrays."""
         vertices = [part for part in of_parts if part is not None]
         return np.split(self.numbers_of(joined(vertices)), np.cumsum([len(part) for part in vertices])[:-1])
 
     def fetch(self, numbers: NDArray[np.uint32], values: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return the vertices with these numbers, and their values, given those of this rank by number.
-
-        This is a collective operation; all ranks must call it.
-        """
+        """Return the vertices with these numbers, and their values, given those of this rank by number."""
         return fetch_in_rounds(self.world, self.of_ranks, numbers, [self.vertices, values])
-
-    def place_of(self, vertex: int) -> tuple[int, int]:
-        """Return the owner and the local number of a vertex, which is the same on all ranks.
-
-        This is a collective operation; all ranks must call it.
-        """
-        owner, local = self.places_of(np.array([vertex]))
-        return int(owner[0]), int(local[0])
 
 
 def number_own_vertices(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from evener.partition.distributed.graph import DistributedGraph
     from evener.partition.distributed.numbers import DistributedNumbering
     from evener.partition.distributed.rows import RowPiece
-    from evener.system.world import World
 
 __all__ = ["OwnedRows"]
 
@@ -54,12 +53,9 @@ class OwnedRows:
             for direction, pieces in rows.items()
         }
         graph.release()
-        places = exchange.places
         del exchange
-        to = np.searchsorted(numbering.of_ranks, numbering.numbers, side="right").astype(np.uint16)
-        to -= np.uint16(1)
         self._rows = {
-            direction: _send(self._world, rows.pop(direction), to, places, length, dtype)
+            direction: _send(numbering, rows.pop(direction), length, dtype)
             for direction, length in lengths.items()
         }
 
@@ -84,49 +80,40 @@ class OwnedRows:
 
 
 def _send(
-    world: World,
+    numbering: DistributedNumbering,
     pieces: list[RowPiece],
-    to: NDArray[np.uint16],
-    places: list[NDArray[np.uint32]],
     lengths: NDArray[Any],
     dtype: np.dtype[Any] | None,
 ) -> CSR:
-    """Send the rows of pieces in chunks. The pieces are freed on the way.
+    """Send the rows of pieces in chunks, and return the rows of this rank. The pieces are freed on the way.
 
-    `to` has the rank of each row, `places` the rows of this rank that each rank sends, and `lengths` the
-    lengths of the rows of this rank.
+    `lengths` has the lengths of the rows of this rank.
     """
     offsets = np.zeros(len(lengths) + 1, np.uint64)
     np.cumsum(lengths, out=offsets[1:])
     targets = np.empty(int(offsets[-1]), np.uint32)
     weights = None if dtype is None else np.empty(len(targets), dtype)
-    done = [0] * world.size
-    length = chunk_length(sum(len(piece.rows.targets) for piece in pieces))
-    chunks = _chunks(pieces, to, length)
+    world, length = numbering.world, chunk_length(sum(len(piece.rows.targets) for piece in pieces))
     steps = world.allreduce(sum(len(_cuts(piece, length)) - 1 for piece in pieces), "max")
-    nothing = (np.empty(0, np.uint16), np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, dtype))
+    chunks = _chunks(pieces, numbering.numbers, length)
+    nothing = (np.empty(0, np.uint32), np.zeros(1, np.uint64), np.empty(0, np.uint32), np.empty(0, dtype))
     for _ in range(steps):
-        own_to, begins, own_targets, own_weights = next(chunks, nothing)
-        order = np.argsort(own_to, kind="stable")
-        sent = np.diff(begins)[order] if len(begins) else np.empty(0, np.uint64)
-        starts = np.concatenate([[0], np.cumsum(sent)]).astype(np.uint64)
-        counts = np.bincount(own_to, minlength=world.size)
-        cuts = starts[np.cumsum(counts)].astype(np.int64)
-        numbers = world.alltoall(list(counts.astype(np.int64).reshape(-1, 1)))
+        numbers, begins, own_targets, own_weights = next(chunks, nothing)
+        exchange = BlockExchange(world, numbering.of_ranks, numbers)
+        sent = np.diff(begins)[exchange.order]
+        starts = np.append(np.uint64(0), np.cumsum(sent))
         columns = [(own_targets, targets)] + ([] if weights is None else [(own_weights, weights)])
         for source, target in columns:
             packed = np.empty(int(starts[-1]), source.dtype)
             bits = f"u{source.itemsize}"  # one compilation for all types of one width
             own_bits, packed_bits = read_only(source.view(bits)), packed.view(bits)
-            kernels.copy_rows(sent, begins[:-1][order], starts[:-1], own_bits, packed_bits)
-            received = world.alltoall(np.split(packed, cuts[:-1]))
-            for rank, part in enumerate(received):
-                at = places[rank][done[rank] : done[rank] + int(numbers[rank][0])]
+            kernels.copy_rows(sent, begins[:-1][exchange.order], starts[:-1], own_bits, packed_bits)
+            received = world.alltoall(np.split(packed, starts[exchange.cuts].astype(np.int64)))
+            for at, part in zip(exchange.places, received, strict=True):
                 own = offsets[at + np.uint32(1)] - offsets[at]
-                ends = np.cumsum(own)
+                begin = np.cumsum(own) - own
                 part_bits, target_bits = read_only(part.view(bits)), target.view(bits)
-                kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], part_bits, target_bits)
-        done = [before + int(count[0]) for before, count in zip(done, numbers, strict=True)]
+                kernels.copy_rows(own, begin, offsets[at], part_bits, target_bits)
     return CSR(offsets, targets, weights, None)
 
 
@@ -140,9 +127,9 @@ def _cuts(piece: RowPiece, length: int) -> NDArray[np.int64]:
 
 
 def _chunks(
-    pieces: list[RowPiece], to: NDArray[np.uint16], length: int
+    pieces: list[RowPiece], numbers: NDArray[np.uint32], length: int
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield the ranks, the bounds, the targets and the weights of rows, and free the pieces."""
+    """Yield the numbers, the bounds, the targets and the weights of rows, and free the pieces."""
     first = 0
     while pieces:
         piece = pieces.pop(0)
@@ -152,5 +139,5 @@ def _chunks(
             one, other = int(offsets[begin]), int(offsets[end])
             own = np.empty(0, np.float32) if weights is None else weights[one:other]
             begins = offsets[begin : end + 1] - np.uint64(one)
-            yield to[first + begin : first + end], begins, targets[one:other], own
+            yield numbers[first + begin : first + end], begins, targets[one:other], own
         first += len(offsets) - 1

@@ -68,22 +68,27 @@ class BlockExchange:
         values[self.order] = np.concatenate(answers)
         return values
 
+    def send(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values that all ranks have for vertices of this rank's block, given those of this rank.
+
+        This is a collective operation; all ranks must call it.
+        """
+        return np.concatenate(self._world.alltoall(np.split(values[self.order], self.cuts)))
+
     def combine(self, values: NDArray[Any], block: NDArray[Any], operation: np.ufunc) -> None:
         """Combine the values of this rank's block with a value for each vertex that a rank lists.
 
         This is a collective operation; all ranks must call it. Several ranks may list the same vertex.
         """
-        received = self._world.alltoall(np.split(values[self.order], self.cuts))
-        operation.at(block, self._places, np.concatenate(received))
+        operation.at(block, self._places, self.send(values))
 
     def deliver(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values of this rank's block, given the value of each vertex that this rank lists.
 
         This is a collective operation; all ranks must call it. The ranks together list each vertex once.
         """
-        received = self._world.alltoall(np.split(values[self.order], self.cuts))
         block = np.empty(self._length, values.dtype)
-        block[self._places] = np.concatenate(received)
+        block[self._places] = self.send(values)
         return block
 
 

@@ -92,16 +92,11 @@ class HostPart:
         self,
         vertices: NDArray[np.uint32],
         out_degree: NDArray[np.uint32],
-        mirrors: NDArray[np.uint32],
-        degrees: NDArray[np.uint32],
+        order: NDArray[np.uint32],
         *,
         directed: bool,
     ) -> HostBuilt:
-        """Map targets to local numbers, given vertices and out-degrees, first those of owned vertices."""
-        order = np.empty(0, np.uint32)
-        if len(mirrors):  # owned vertices are in descending degree
-            vertices = np.concatenate([vertices, mirrors])
-            order = by_descending_degree(np.concatenate([out_degree, degrees]))
+        """Map targets to local numbers, given all vertices and their `PendingEdges.order`."""
         if len(self._mirror_bounds) > 2:
             kernels.number_partition(self._numbers, *self._range, self._marked.words, self._marked.ranks)
             replace_by_places(self._numbers, order)
@@ -136,10 +131,19 @@ def build_on_host(
     for part in parts:
         part.mark(of_each.pop(0), numbering.bounds)
     cuts = np.cumsum([len(part.mirrors) for part in parts])[:-1]
-    found = numbering.fetch(joined([part.mirrors for part in parts]), out_degree)
+    found = [
+        np.split(values, cuts) for values in numbering.fetch(joined([p.mirrors for p in parts]), out_degree)
+    ]
     built = []
-    for part, *mirrors in zip(parts, *(np.split(values, cuts) for values in found), strict=True):
+    for part in parts:
         own = numbering.owned_range(part.p)
-        owned = numbering.vertices[own], out_degree[own]
-        built.append(part.finish(*owned, *mirrors, directed=directed))
+        vertices, order = numbering.vertices[own], np.empty(0, np.uint32)
+        mirrors, degrees = (values.pop(0) for values in found)
+        if len(mirrors):  # otherwise the vertices are in descending degree
+            vertices = np.concatenate([vertices, mirrors])
+            degrees = np.concatenate([out_degree[own], degrees], dtype=np.uint64)
+            del mirrors  # its memory is for the sort
+            order = by_descending_degree(degrees)
+            del degrees
+        built.append(part.finish(vertices, out_degree[own], order, directed=directed))
     return built

@@ -75,13 +75,14 @@ def transfer_partitions(
             for route in routes_of(built, numbers, bounds):
                 local = ranks[route.owner] == world.rank
                 routes.append(upload_route(route, elements[route.owner - first]) if local else route)
+            del numbers
             tiers = tiers_of(
                 *(built, elsewhere, element),
                 prefixes=prefixes, taken=taken[memory], promised=promised[memory],
             )  # fmt: skip
             promised[memory] += run_bytes(built, elsewhere)
             placed = upload_partition(built, element, tiers)
-            del built, numbers  # free its host arrays before the next partition is built
+            del built  # free its host arrays before the next partition is built
         taken[memory] += placed.nbytes - placed.host_bytes
         partitions.append(placed)
     routes += _routes_from_other_ranks(routes, elements, bounds, world, ranks)

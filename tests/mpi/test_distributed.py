@@ -17,7 +17,6 @@ from evener.testing.ranks import run_ranks
 from support.expected_results import ITERATIONS, Truth, whole
 
 ROWS = import_module("evener.partition.distributed.rows")
-MIRRORS = import_module("evener.partition.distributed.mirrors")
 
 
 def assert_same_edges(one, other):
@@ -132,7 +131,6 @@ def test_rows_are_exchanged_in_rounds(monkeypatch):
 
 
 def test_runs_that_are_nearly_full_get_all_mirrors(monkeypatch):
-    monkeypatch.setattr(MIRRORS, "LONG_RUN", 16)
     monkeypatch.setattr(import_module("evener.partition.partition"), "LONG_RUN", 16)
     check("rmat:8", 3)
 

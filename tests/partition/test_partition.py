@@ -20,6 +20,8 @@ from evener.graph.csr import rows_at
 from evener.kernels.cpu import partition as kernels
 from evener.partition.build import partition as place
 from evener.partition.footprint import PREFIX_EDGES, Tiers
+from evener.partition.host_build import build_on_host, part_of_graph
+from evener.partition.numbering import number_vertices
 from evener.partition.partition import EDGES_PER_BLOCK, work_blocks
 from evener.partition.policy import policy_names
 from evener.system import memory
@@ -171,6 +173,14 @@ class Halved(ApartElement):
         self.reserved = edges
 
 
+def built_on_host(graph, numbering, out_degree, p=0):
+    """Return a partition with pending edges."""
+    degree = out_degree[numbering.vertices]
+    part = part_of_graph(p, graph, "both", numbering)
+    [built] = build_on_host([part], numbering, degree, directed=graph.directed)
+    return built.partition
+
+
 @pytest.mark.parametrize(
     ("host_share", "on_host"),
     [(0.0, 0), (0.01, 32), (0.32, 32), (0.33, 64), (0.64, 64), (0.9, 96), (0.97, 100), (1.0, 100)],
@@ -180,13 +190,11 @@ def test_host_edges_are_a_multiple_of_32(host_share, on_host):
     ends = np.random.default_rng(1).integers(0, 30, (2, 100))
     g = ev.Graph.from_edges(*ends, np.ones(100, np.float32), n=30)
     by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
-    numbering = HOME.number_vertices(by_degree, np.zeros(30, np.uint8), 1)
+    numbering = number_vertices(by_degree, np.zeros(30, np.uint8), 1)
     degree = g.out_degree().astype(np.uint32)
     element = Halved("cpu:1", 0)
     element.on_host = []
-    UPLOAD.upload_partition(
-        HOME.build_partition(0, numbering, g, degree, out=True, in_=True), element, Tiers(host_share)
-    )
+    UPLOAD.upload_partition(built_on_host(g, numbering, degree), element, Tiers(host_share))
     assert element.on_host == [on_host] * 4  # targets and weights of both directions
     assert element.reserved == 100
 
@@ -241,11 +249,11 @@ def test_prefixes_contain_the_hubs_of_another_element(host_share, directed):
         np.concatenate([spokes, np.zeros(64, int), spokes]),
         directed=directed,
     )
-    numbering = HOME.number_vertices(np.arange(65, dtype=np.uint32), (np.arange(65) > 0).astype(np.uint8), 2)
+    numbering = number_vertices(np.arange(65, dtype=np.uint32), (np.arange(65) > 0).astype(np.uint8), 2)
     degree = g.out_degree().astype(np.uint32)
     element = in_two_memories()
     element.table_columns = 1024
-    built = HOME.build_partition(1, numbering, g, degree, out=True, in_=True)
+    built = built_on_host(g, numbering, degree, 1)
     placed = UPLOAD.upload_partition(built, element, Tiers(host_share, 1 << 32))
     edges = placed.in_
     begins, values = (
@@ -270,8 +278,8 @@ def test_host_rows_have_prefixes_of_their_in_edges(monkeypatch, host_share, most
     ends = np.random.default_rng(1).integers(0, 30, (2, 200))
     g = ev.Graph.from_edges(*ends, n=35, directed=directed)
     by_degree = np.argsort(-(g.out_degree() + g.in_degree()).astype(int), kind="stable").astype(np.uint32)
-    numbering = HOME.number_vertices(by_degree, np.zeros(35, np.uint8), 1)
-    built = HOME.build_partition(0, numbering, g, g.out_degree().astype(np.uint32), out=True, in_=True)
+    numbering = number_vertices(by_degree, np.zeros(35, np.uint8), 1)
+    built = built_on_host(g, numbering, g.out_degree().astype(np.uint32))
     element = in_two_memories()
     monkeypatch.setattr(UPLOAD, "_EDGES_WRITTEN", written)
     placed = UPLOAD.upload_partition(built, element, Tiers(host_share, most))

@@ -48,7 +48,7 @@ def graph_of(name, *, directed, weights=None):
 
 def check_same(one, other):
     """Check that two placements on the same number of elements have equal arrays and numbers."""
-    for name in ("owner", "local", "vertices", "bounds"):
+    for name in ("numbers", "vertices", "bounds"):
         assert_same(getattr(one._numbering, name), getattr(other._numbering, name))
     for p, q, at, by in zip(one.partitions, other.partitions, one.elements, other.elements, strict=True):
         assert (p.index, p.connected) == (q.index, q.connected)

@@ -268,23 +268,16 @@ def _number_integers(
     """Number the distinct integer ids, by bitmap or by search."""
     if span > max(_SPAN_PER_END * 2 * len(src), _SMALL_SPAN):
         return _number_by_search(src, dst, weights)
-    import numba
+    from evener.graph.bitmap import Bitmap
 
-    from evener.kernels.cpu import numbering as kernels
-
-    bitmap = np.zeros(-(-span // 64), np.uint64)
+    used = Bitmap(span)
     for end in (src, dst):
-        kernels.mark_ids(end, bitmap, numba.get_num_threads())
-    counts = np.bitwise_count(bitmap)
-    n = int(counts.sum(dtype=np.int64))
+        used.add(end)
+    n = used.count()
     if n == span:
         return EdgeArrays(src, dst, weights, n)
-    ranks = np.zeros(len(bitmap), np.uint32)
-    np.cumsum(counts[:-1], out=ranks[1:], dtype=np.uint32)
     memory.require(8 * n, f"the list of {n:,} vertex ids")
-    ids = np.empty(n, np.int64)
-    kernels.list_marked_ids(bitmap, ranks, ids)
-    return EdgeArrays(src, dst, weights, n, ids, (bitmap, ranks))
+    return EdgeArrays(src, dst, weights, n, used.numbers(np.int64), (used.words, used.ranks))
 
 
 def _number_by_search(src: NDArray[Any], dst: NDArray[Any], weights: NDArray[Any] | None) -> EdgeArrays:

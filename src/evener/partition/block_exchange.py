@@ -34,19 +34,25 @@ class BlockExchange:
     """Carries values between this rank, which lists some vertices, and the ranks of their blocks.
 
     The constructor and all methods are collective operations; all ranks must call them. `bounds` are those of
-    the blocks, and `numbers` the global numbers of the listed vertices, in any order.
+    the blocks, and `numbers` the global numbers of the listed vertices, in any order. `order` sorts the
+    listed vertices by rank, and `cuts` are the bounds of ranks in this order.
     """
 
     def __init__(self, world: World, bounds: NDArray[np.int64], numbers: NDArray[Any]) -> None:
         rank = np.searchsorted(bounds, numbers, side="right") - 1
         self._world = world
-        self._order = np.argsort(rank.astype(np.uint16), kind="stable")  # a radix sort
-        self._cuts = np.cumsum(np.bincount(rank, minlength=world.size))[:-1]
+        self.order = np.argsort(rank.astype(np.uint16), kind="stable")  # a radix sort
+        self.cuts = np.cumsum(np.bincount(rank, minlength=world.size))[:-1]
         begin, end = bounds[world.rank : world.rank + 2]
         self._length = int(end - begin)
-        asked = world.alltoall(np.split(numbers[self._order], self._cuts))
+        asked = world.alltoall(np.split(numbers[self.order], self.cuts))
         self._asked_cuts = np.cumsum([len(part) for part in asked])[:-1]
         self._places = np.concatenate(asked).astype(np.int64) - begin
+
+    @property
+    def places(self) -> list[NDArray[np.uint32]]:
+        """The places in this rank's block of the vertices that each rank lists."""
+        return np.split(self._places.astype(np.uint32), self._asked_cuts)
 
     def lists_each_once(self) -> bool:
         """Return whether the ranks together list each vertex of this rank's block once."""
@@ -58,26 +64,31 @@ class BlockExchange:
         This is a collective operation; all ranks must call it.
         """
         answers = self._world.alltoall(np.split(block[self._places], self._asked_cuts))
-        values = np.empty(len(self._order), block.dtype)
-        values[self._order] = np.concatenate(answers)
+        values = np.empty(len(self.order), block.dtype)
+        values[self.order] = np.concatenate(answers)
         return values
+
+    def send(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values that all ranks have for vertices of this rank's block, given those of this rank.
+
+        This is a collective operation; all ranks must call it.
+        """
+        return np.concatenate(self._world.alltoall(np.split(values[self.order], self.cuts)))
 
     def combine(self, values: NDArray[Any], block: NDArray[Any], operation: np.ufunc) -> None:
         """Combine the values of this rank's block with a value for each vertex that a rank lists.
 
         This is a collective operation; all ranks must call it. Several ranks may list the same vertex.
         """
-        received = self._world.alltoall(np.split(values[self._order], self._cuts))
-        operation.at(block, self._places, np.concatenate(received))
+        operation.at(block, self._places, self.send(values))
 
     def deliver(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the values of this rank's block, given the value of each vertex that this rank lists.
 
         This is a collective operation; all ranks must call it. The ranks together list each vertex once.
         """
-        received = self._world.alltoall(np.split(values[self._order], self._cuts))
         block = np.empty(self._length, values.dtype)
-        block[self._places] = np.concatenate(received)
+        block[self._places] = self.send(values)
         return block
 
 

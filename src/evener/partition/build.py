@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,24 +16,23 @@ from evener.partition.default_policy import DEFAULT, default_policy
 from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
-from evener.partition.distributed.mirrors import build_own_partitions
 from evener.partition.distributed.numbers import number_own_vertices
-from evener.partition.distributed.owned_rows import send_rows
-from evener.partition.element_numbering import ElementNumbering
+from evener.partition.distributed.owned_rows import OwnedRows
 from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
 from evener.partition.gpu_build import build_whole
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
-from evener.partition.gpu_numbers import has_room, number_on_gpu, upload_numbering
+from evener.partition.gpu_numbers import has_room, number_on_gpu
 from evener.partition.gpu_parts import build_parts
+from evener.partition.host_build import build_on_host, part_of_graph
+from evener.partition.numbering import gathered, number_vertices
 from evener.partition.owners import edge_shares, owners
-from evener.partition.partition import Numbering, Partition, build_partition, number_vertices
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, note_shared_gpus
-from evener.partition.transfer import check_row_lengths, transfer_partitions
+from evener.partition.transfer import transfer_partitions
 from evener.system.agreement import collective, on_all_ranks
 from evener.system.memory import available, require, return_freed, translate_errors
 from evener.system.notebook import stage
@@ -46,21 +46,11 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
-    from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.distributed.numbers import DistributedNumbers
-    from evener.partition.element_numbering import AnyNumbering
-    from evener.partition.gpu_build import Whole
-    from evener.partition.gpu_parts import Built
+    from evener.partition.distributed.numbers import DistributedNumbering
+    from evener.partition.gpu_build import Built
+    from evener.partition.host_build import HostBuilt
+    from evener.partition.numbering import Numbering
     from evener.partition.policy import Vertices
-    from evener.partition.route import Route
-    from evener.system.world import World
-
-    _Placed = tuple[
-        list[Partition],
-        list[Route],
-        AnyNumbering | DistributedNumbering,
-        list[NDArray[np.float64]] | None,
-    ]
 
 __all__ = ["partition", "place_graph"]
 
@@ -202,23 +192,23 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
         )  # fmt: skip
 
     hint = with_placement_hint(graph, elements, directions=directions) if whole else nullcontext()
+    how: Any = {"policy": policy, "shares": shares, "seed": seed}
     with stage("placing the graph"), hint:
         if isinstance(graph, DistributedGraph):
-            numbers = number_own_vertices(
-                graph, owners_of, policy=policy, shares=shares, directions=directions, seed=seed
-            )
-            placed = _build_own(graph, directions, elements, numbers, ranks)
+            numbers = number_own_vertices(graph, owners_of, ranks, directions=directions, **how)
+            steps, strength = _build_own(graph, numbers, range(first, first + len(elements)))
         else:
-            placed = _build(
-                graph, directions, elements, owners_of, world, ranks, policy=policy, shares=shares, seed=seed
-            )
-        partitions, routes, numbering, strength = placed
+            steps, strength = _build(graph, directions, elements, owners_of, ranks, **how), None
+        partitions, routes = transfer_partitions(
+            elements, steps.numbering.bounds, steps.build, steps.on_gpus,
+            prefixes=directions == "both", world=world, ranks=ranks,
+        )  # fmt: skip
     return PartitionedGraph(
         graph,
         elements,
         partitions,
         routes,
-        numbering,
+        steps.numbering,
         policy=policy,
         directions=directions,
         world=world,
@@ -259,42 +249,58 @@ def _require_memory(
         require(needed, f"placing {graph!r} on {len(elements)} element(s)")
 
 
+class _Steps(NamedTuple):
+    """The numbers of vertices, the partitions that GPUs have built, and how the host builds the others."""
+
+    numbering: Numbering
+    on_gpus: Mapping[int, Built]
+    build: Callable[[int], HostBuilt]
+
+
+def _build_own(
+    graph: DistributedGraph, numbering: DistributedNumbering, mine: Sequence[int]
+) -> tuple[_Steps, list[NDArray[np.float64]] | None]:
+    """Return the steps for a graph in parts, and the sums of weights of the partitions `mine`, if known."""
+    return_freed()
+    rows = OwnedRows(graph, numbering)
+    return_freed()
+    parts = [rows.part(p) for p in mine]
+    built = build_on_host(parts, numbering, rows.out_degree, directed=graph.directed)
+    return_freed()
+    return _Steps(numbering, {}, dict(zip(mine, built, strict=True)).pop), rows.strength_of(mine)
+
+
 def _build(
     graph: Graph,
     directions: str,
     elements: list[Element],
     owners_of: Callable[[Vertices], NDArray[Any]],
-    world: World,
     ranks: Sequence[int],
-    *,
-    policy: str,
-    shares: NDArray[np.float64],
-    seed: int,
-) -> _Placed:
-    """Return the partitions and routes of this rank, and the numbering, of a graph that each rank has."""
+    **how: Any,
+) -> _Steps:
+    """Return the steps for a graph that each rank has; `how` has the policy, the shares and the seed."""
     gpus = {p: cast("CudaElement", element) for p, element in enumerate(elements) if element.kind == "cuda"}
-    if world.size > 1:
+    if len(ranks) > len(elements):
         gpus = {}  # GPUs build partitions numbered from 0, so on several ranks the host builds all of them
-    if len(gpus) == len(elements) == 1:
-        if whole := _build_whole(graph, directions, gpus[0]):
-            check_row_lengths(whole.longest, elements[0])
-            return [whole.partition], [], whole.numbering, None
-        gpus.clear()
-    stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
-    numbering, out_degree, on_gpus = _number_and_build(
-        graph, stored, elements, gpus, owners_of, policy=policy, shares=shares, seed=seed
-    )
+    out_degree = None
+    if len(gpus) == len(elements) == 1 and (whole := _build_whole(graph, directions, gpus.pop(0))):
+        built, numbering = whole
+        on_gpus = {0: built}
+    else:
+        stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
+        numbering, out_degree, on_gpus = _number_and_build(graph, stored, elements, gpus, owners_of, **how)
 
-    def build(p: int) -> Partition:
+    @cache
+    def degrees_by_number() -> NDArray[np.uint32]:
         degree = graph.out_degree().astype(np.uint32) if out_degree is None else out_degree
-        on_host = numbering if isinstance(numbering, Numbering) else numbering.on_host
-        return build_partition(p, on_host, graph, degree, out=directions != "in", in_=directions != "out")
+        return gathered(degree, numbering.vertices)
 
-    prefixes = directions == "both"
-    transferred = transfer_partitions(
-        elements, numbering, build, on_gpus, prefixes=prefixes, world=world, ranks=ranks
-    )
-    return *transferred, numbering, None
+    def build(p: int) -> HostBuilt:
+        part = part_of_graph(p, graph, directions, numbering)
+        [built] = build_on_host([part], numbering, degrees_by_number(), directed=graph.directed)
+        return built
+
+    return _Steps(numbering, on_gpus, build)
 
 
 def _number_and_build(
@@ -303,70 +309,34 @@ def _number_and_build(
     elements: Sequence[Element],
     gpus: Mapping[int, CudaElement],
     owners_of: Callable[[Vertices], NDArray[Any]],
-    *,
-    policy: str,
-    shares: NDArray[np.float64],
-    seed: int,
-) -> tuple[AnyNumbering, NDArray[np.uint32] | None, dict[int, Built]]:
+    **how: Any,
+) -> tuple[Numbering, NDArray[np.uint32] | None, dict[int, Built]]:
     """Return the numbers of the vertices, the out-degrees if they are known, and what GPUs could build.
 
     `stored` are the directions that partitions store, and `gpus` the GPUs that build, by partition. The
     arrays of all vertices on the GPUs are free afterwards.
     """
-    numbering: AnyNumbering
-    numbers, out_degree, first = None, None, next(iter(gpus.values()), None)
-    if first is not None and len(gpus) == len(elements):
-        numbers = number_on_gpu(
-            graph, first, owners_of, directions=stored, policy=policy, shares=shares, seed=seed
-        )
-    if numbers is not None:
-        numbering, arrays = numbers
-    else:
+    first = next(iter(gpus.values()), None)
+    numbers = None
+    if first is not None:
+        numbers = number_on_gpu(graph, first, owners_of, directions=stored, **how)
+    if first is None or numbers is None:
         by_degree, degree, out_degree = descending_degree_on_host(graph)
         owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
         del degree
-        numbering, arrays = number_vertices(by_degree, owner, len(shares)), None
-        if first is not None:
-            arrays = upload_numbering(numbering, graph, first, out_degree, stored)
-    if first is None or arrays is None:
-        return numbering, out_degree, {}
+        return number_vertices(by_degree, owner, len(how["shares"])), out_degree, {}
+    numbering, arrays = numbers
     in_memory = {first.memory: arrays}
     for gpu in gpus.values():
         if gpu.memory not in in_memory and has_room(graph, gpu, stored):
             in_memory[gpu.memory] = arrays.copy_to(gpu, first)
     of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
-    on_gpus = build_parts(graph, numbering.bounds, of_gpus, stored, elements)
-    if len(on_gpus) < len(elements) and isinstance(numbering, ElementNumbering):
-        numbering = numbering.on_host  # the host builds the other partitions
-    return numbering, out_degree, on_gpus
+    return numbering, None, build_parts(graph, numbering.bounds, of_gpus, stored, elements)
 
 
-def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> Whole | None:
+def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> tuple[Built, Numbering] | None:
     """Return the only partition of a graph, built by a GPU from edges if it has them; see `build_whole`."""
     whole = None
     if has_edges_on(graph, gpu.memory):
         whole = build_whole(graph, directions, gpu, gpu.room(), EdgesBuild)
     return whole or build_whole(graph, directions, gpu, gpu.room())
-
-
-def _build_own(
-    graph: DistributedGraph,
-    directions: str,
-    elements: list[Element],
-    numbers: DistributedNumbers,
-    ranks: Sequence[int],
-) -> _Placed:
-    """Return the same as `_build` for a graph in parts, and the sums of weights, if known."""
-    first = ranks.index(graph.world.rank)
-    return_freed()
-    owned = send_rows(graph, numbers, ranks)
-    return_freed()
-    built, numbering = build_own_partitions(graph, numbers, owned, ranks)
-    return_freed()
-    strength = owned.strength_of(numbers.bounds[first : first + len(elements) + 1])
-    del owned
-    prefixes = directions == "both"
-    transferred = transfer_partitions(
-        elements, numbering, built.pop, {}, prefixes=prefixes, world=graph.world, ranks=ranks
-    )
-    return *transferred, numbering, strength

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_OUT_DEGREE",
     "by_descending_degree",
+    "check_out_degree",
     "descending_degree_on_host",
     "places_in",
     "replace_by_places",
@@ -39,16 +40,21 @@ def descending_degree_on_host(
     The degree of a vertex of a directed graph counts in-edges and out-edges.
     """
     degree = graph.out_degree()
-    if (largest := int(degree.max(initial=0))) > MAX_OUT_DEGREE:
-        msg = (
-            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
-            'build the graph with duplicates="drop"'
-        )
-        raise ArgumentError(msg)
+    check_out_degree(int(degree.max(initial=0)))
     out_degree = degree.astype(np.uint32)
     if graph.directed:
         degree += graph.in_degree()
     return by_descending_degree(degree), degree, out_degree
+
+
+def check_out_degree(largest: int) -> None:
+    """Raise ArgumentError if the largest out-degree is too large."""
+    if largest > MAX_OUT_DEGREE:
+        msg = (
+            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
+            'read or build the graph with duplicates="drop"'
+        )
+        raise ArgumentError(msg)
 
 
 def stored_degree(degree: NDArray[Any], out_degree: NDArray[Any], directions: str) -> NDArray[Any]:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evener.partition.numbering import number_vertices
 from evener.partition.orders import ASCENDING, DESCENDING, SHUFFLED, assign_in_order, owner_array
-from evener.partition.partition import number_vertices
 from evener.partition.policy import Policy, Processors, Vertices
 
 if TYPE_CHECKING:

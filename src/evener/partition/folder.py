@@ -32,6 +32,7 @@ from evener.partition.folder_checks import (
     check_partitions,
     numbering_of,
 )
+from evener.partition.host_build import HostBuilt
 from evener.partition.partition import Edges, Partition, neighbour_order, partition_of, pending_edges
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
@@ -217,12 +218,13 @@ def read_partitioned(
     numbering = numbering_of(stored, graph.n)
     directions = facts["directions"]
 
-    def build(p: int) -> Partition:
-        return _partition(p, stored[p], graph, mapped=elements[p].kind == "cpu")
+    def build(p: int) -> HostBuilt:
+        numbers = numbering.numbers_of(stored[p].vertices[stored[p].owned :])
+        return HostBuilt(_partition(p, stored[p], graph, mapped=elements[p].kind == "cpu"), numbers)
 
     world = current_world()
     placed = transfer_partitions(
-        elements, numbering, build, {},
+        elements, numbering.bounds, build, {},
         prefixes=directions == "both", world=world, ranks=[world.rank] * count,
     )  # fmt: skip
     return PartitionedGraph(

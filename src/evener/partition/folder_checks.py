@@ -9,7 +9,8 @@ import numpy as np
 
 from evener.errors import FormatError
 from evener.partition.degrees import places_in
-from evener.partition.partition import Numbering, neighbour_order
+from evener.partition.numbering import Numbering
+from evener.partition.partition import neighbour_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,16 +56,11 @@ class StoredPartition:
 
 def numbering_of(partitions: Sequence[StoredPartition], n: int) -> Numbering:
     """Return the numbering of all vertices."""
-    bounds = np.zeros(len(partitions) + 1, np.uint64)
-    bounds[1:] = np.cumsum([p.owned for p in partitions])
+    bounds = np.concatenate([[0], np.cumsum([p.owned for p in partitions])])
     vertices = np.concatenate([p.vertices[: p.owned] for p in partitions])
-    owner = np.empty(n, np.uint8 if len(partitions) <= np.iinfo(np.uint8).max + 1 else np.uint16)
-    local = np.empty(n, np.uint32)
-    for number, p in enumerate(partitions):
-        owned = p.vertices[: p.owned]
-        owner[owned] = number
-        local[owned] = np.arange(p.owned, dtype=np.uint32)
-    return Numbering(owner, local, vertices, bounds)
+    numbers = np.empty(n, np.uint32)
+    numbers[vertices] = np.arange(n, dtype=np.uint32)
+    return Numbering(vertices, numbers, bounds)
 
 
 def check_lengths(partitions: Sequence[StoredPartition], graph: Graph, path: Path) -> None:
@@ -120,8 +116,9 @@ def _check_mirrors(number: int, p: StoredPartition, numbering: Numbering, n: int
     for owner in range(len(p.mirror_bounds) - 1):
         mirrors = p.vertices[p.mirror_bounds[owner] : p.mirror_bounds[owner + 1]]
         valid = (mirrors < n).all() and (owner != number or len(mirrors) == 0)
-        valid = valid and (numbering.owner[mirrors] == owner).all()
-        valid = valid and (np.diff(numbering.local[mirrors].astype(np.int64)) > 0).all()
+        numbers = numbering.numbers[mirrors].astype(np.int64) if valid else mirrors
+        first, end = numbering.bounds[owner : owner + 2]
+        valid = valid and ((numbers >= first) & (numbers < end)).all() and (np.diff(numbers) > 0).all()
         _require(bool(valid), f"mirrors of partition {owner} in ascending order in {number}.vertices", path)
 
 

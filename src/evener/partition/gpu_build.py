@@ -14,9 +14,9 @@ import numpy as np
 
 from evener.graph.arrays import constant
 from evener.kernels.cpu.fill import copy
-from evener.partition.element_numbering import ElementNumbering
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.partition import EDGES_PER_BLOCK, Edges, Partition, up_to_last
+from evener.partition.numbering import Numbering
+from evener.partition.partition import EDGES_PER_BLOCK, Edges, partition_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
+    from evener.elements.protocols import GpuElement
     from evener.graph.graph import Graph
+    from evener.partition.partition import Partition
+    from evener.partition.route import Route
 
-__all__ = ["MAX_DEGREE", "RowsBuild", "Whole", "build_whole", "on_gpu"]
+__all__ = [
+    "MAX_DEGREE",
+    "Built",
+    "RowsBuild",
+    "build_whole",
+    "on_gpu",
+    "order_by_degree",
+    "work_blocks_on_gpu",
+]
 
 # Highest degree on the GPU.
 MAX_DEGREE = (1 << 32) - 1
@@ -34,7 +45,7 @@ MAX_DEGREE = (1 << 32) - 1
 _PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
-# Bytes per vertex of the graph: the local number.
+# Bytes per vertex of the graph: its number.
 _NUMBER_BYTES = 4
 # Pieces that the host writes, and pieces on the GPU, before the first one is reused.
 _PAGES, _LANDINGS = 3, 2
@@ -44,14 +55,14 @@ _NUMBERED_BYTES = 4 + 4 + 8 + 8
 _SORTED_BYTES, _ORDERED_BYTES = 16, 40
 
 
-class Whole(NamedTuple):
-    """The only partition of a graph in the memory of a GPU.
+class Built(NamedTuple):
+    """A partition in the memory of a GPU, with the routes of its mirrors in the memory of their owners.
 
-    `longest` is the number of in-edges of the vertex with the most; 0 without in-edges.
+    `longest` is the number of in-edges of the owned vertex with the most; 0 without in-edges.
     """
 
     partition: Partition
-    numbering: ElementNumbering
+    routes: list[Route]
     longest: int
 
 
@@ -61,24 +72,24 @@ def build_whole(
     element: CudaElement,
     room: int,
     kind: type[RowsBuild] | None = None,
-) -> Whole | None:
+) -> tuple[Built, Numbering] | None:
     """Return the only partition of a graph, and its numbering.
 
     Returns None if `room` bytes of the GPU's memory are too few, or a degree is too high for the kernels.
     """
-    # The local numbers stay on the GPU.
+    # The numbers stay on the GPU.
     build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
     if (degrees := build.begin()) is None:
         return None
     out_degree, degree = degrees
-    vertices, local = build.number(degree)
+    vertices, numbers = build.number(degree)
     del degree, degrees
-    build.find_rows(vertices, local)
+    build.find_rows(vertices, numbers)
     if not build.edges_fit(0, 0):
         return None
     build.copy_rows()
-    partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), local, out_degree)
-    return Whole(partition, ElementNumbering(element, vertices, local), build.longest_in)
+    partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), numbers, out_degree)
+    return Built(partition, [], build.longest_in), Numbering(vertices, numbers, element=element)
 
 
 class RowsBuild:
@@ -160,13 +171,7 @@ class RowsBuild:
 
     def number(self, degree: Any) -> tuple[Any, Any]:
         """Return the vertices in descending degree, and the place of each vertex."""
-        element, n = self.element, self.graph.n
-        keys = element.allocate(n, np.uint64)
-        self.run("degree_keys", degree, keys)
-        element.sort(keys)
-        vertices, local = element.allocate(n, np.uint32), element.allocate(n, np.uint32)
-        self.run("number_by_keys", keys, vertices, local)
-        return vertices, local
+        return order_by_degree(self.element, degree)
 
     def degrees_in(self, *directions: str) -> Any:
         """Return the edges of each vertex of the graph in some directions; None if they are too many."""
@@ -270,17 +275,13 @@ class RowsBuild:
 
     def finish(self, p: int, vertices: Any, mirror_bounds: Any, position: Any, out_degree: Any) -> Partition:
         """Sort the rows in the local numbers of `position`, and return the partition."""
-        element = self.element
-        own_degree = element.allocate(len(self.owned), np.uint32)
-        self.run("take_degrees", out_degree, self.owned, own_degree)
+        element, directed = self.element, self.graph.directed
+        degree = element.allocate(len(self.owned), np.uint32)
+        self.run("take_degrees", out_degree, self.owned, degree)
         stored = {d: self._sorted(d, position) for d in self.directions}
         element.prepare_workspace(max(self.counts))
-        connected = max(edges.rows for edges in stored.values())
-        if self.graph.directed:
-            connected = max(connected, up_to_last(element.download(own_degree)))
-        out = stored.get("out")
-        in_ = stored.get("in") if self.graph.directed else out
-        return Partition(p, constant(vertices), mirror_bounds, constant(own_degree), connected, out, in_)
+        arrays = constant(vertices), mirror_bounds, constant(degree)
+        return partition_of(p, *arrays, stored, directed=directed, element=element)
 
     def edges_sorted(self) -> int:
         """Return the number of edges that are sorted at a time, unless a row is longer."""
@@ -290,7 +291,7 @@ class RowsBuild:
         """Return the edges in one direction, with each row sorted by local numbers."""
         element, bounds = self.element, self.bounds[direction]
         targets, weights = self.edges[direction]
-        rows, blocks, ends = self._blocks(bounds, len(targets))
+        rows, blocks, ends = work_blocks_on_gpu(element, bounds, len(targets))
         steps = np.arange(0, len(targets), self.edges_sorted(), dtype=np.uint64)
         cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
         most = int(np.diff(ends[cuts]).max(initial=0))
@@ -321,14 +322,30 @@ class RowsBuild:
         given = element.run(values[begin : begin + len(keys)].copy)
         self.run("put_weighted", keys, element.argsort(keys), given, begin, on_gpu(targets), values)
 
-    def _blocks(self, bounds: Any, edges: int) -> tuple[int, NDArray[np.uint32], NDArray[np.uint64]]:
-        """Return the rows up to the last one with an edge, the bounds of blocks, and where blocks begin."""
-        element, owned = self.element, len(self.owned)
-        blocks = element.allocate(-(-(edges + owned) // EDGES_PER_BLOCK), np.uint32)
-        ends = element.allocate(len(blocks), np.uint64)
-        rows = self.result("block_rows", bounds, EDGES_PER_BLOCK, blocks, ends)
-        found, first = np.unique(np.append(element.download(blocks), np.uint32(owned)), return_index=True)
-        return rows, found, np.append(element.download(ends), np.uint64(edges))[first]
+
+def order_by_degree(element: GpuElement, degree: Any) -> tuple[Any, Any]:
+    """Return the vertices in descending degree, and the place of each vertex, on a GPU."""
+    keys = element.allocate(len(degree), np.uint64)
+    vertices, places = (element.allocate(len(degree), np.uint32) for _ in range(2))
+    element.run(element.kernel("partition.degree_keys"), degree, keys)
+    element.sort(keys)
+    element.run(element.kernel("partition.number_by_keys"), keys, vertices, places)
+    return vertices, places
+
+
+def work_blocks_on_gpu(
+    element: GpuElement, bounds: Any, edges: int
+) -> tuple[int, NDArray[np.uint32], NDArray[np.uint64]]:
+    """Return the rows up to the last one with an edge, the bounds of blocks, and where blocks begin.
+
+    The blocks are those of `evener.partition.partition.work_blocks`.
+    """
+    owned = len(bounds) - 1
+    blocks = element.allocate(-(-(edges + owned) // EDGES_PER_BLOCK), np.uint32)
+    ends = element.allocate(len(blocks), np.uint64)
+    rows = element.run(element.kernel("partition.block_rows"), bounds, EDGES_PER_BLOCK, blocks, ends)
+    found, first = np.unique(np.append(element.download(blocks), np.uint32(owned)), return_index=True)
+    return int(element.result(rows)), found, np.append(element.download(ends), np.uint64(edges))[first]
 
 
 def on_gpu(values: Any) -> Any:

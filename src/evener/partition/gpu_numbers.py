@@ -1,7 +1,7 @@
 """Number the vertices of a graph in the memory of a GPU, for partitions on several GPUs.
 
 The GPU finds the degrees, the places in the order of the policy, the owners and the numbers. They equal those
-of `evener.partition.partition.number_vertices`.
+of `evener.partition.numbering.number_vertices`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evener.elements.protocols import copy_between
-from evener.partition.element_numbering import ElementNumbering
 from evener.partition.gpu_build import RowsBuild
+from evener.partition.numbering import Numbering
 from evener.partition.orders import PIECE, cut_positions, owner_array
 from evener.partition.policy import Vertices, find_policy
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
-    from evener.partition.partition import Numbering
 
-__all__ = ["VertexArrays", "copied", "has_room", "number_on_gpu", "upload_numbering"]
+__all__ = ["VertexArrays", "copied", "has_room", "number_on_gpu"]
 
 
 class VertexArrays(NamedTuple):
@@ -77,7 +76,7 @@ def number_on_gpu(
     policy: str,
     shares: NDArray[np.float64],
     seed: int,
-) -> tuple[ElementNumbering, VertexArrays] | None:
+) -> tuple[Numbering, VertexArrays] | None:
     """Return the numbers of the vertices, and the arrays of all vertices on the GPU.
 
     The host calls `owners_of` for policies that do not cut an order. Returns None in the same cases as
@@ -100,17 +99,6 @@ def number_on_gpu(
     del degrees, degree, stored, order, position
     numbering, by_number = _number(gpu, by_degree, owner, len(shares))
     return numbering, VertexArrays(by_number, out_degree, build.offsets)
-
-
-def upload_numbering(
-    numbering: Numbering, graph: Graph, gpu: CudaElement, out_degree: NDArray[np.uint32], directions: str
-) -> VertexArrays | None:
-    """Return the arrays of all vertices on a GPU, given numbers of the host; None if there is no room."""
-    if not has_room(graph, gpu, directions):
-        return None
-    build = RowsBuild(graph, directions, gpu, gpu.room())
-    build.upload_offsets()
-    return VertexArrays(gpu.upload(numbering.vertices), gpu.upload(out_degree), build.offsets)
 
 
 def has_room(graph: Graph, gpu: CudaElement, directions: str) -> bool:
@@ -143,7 +131,7 @@ def _cut_order(
     return owner
 
 
-def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tuple[ElementNumbering, Any]:
+def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tuple[Numbering, Any]:
     """Return the numbers of the vertices, and the vertices by number on the GPU."""
     n = len(by_degree)
     keys, bounds = gpu.allocate(n, np.uint64), gpu.allocate(partitions + 1, np.uint64)
@@ -153,7 +141,6 @@ def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tu
     vertices = gpu.allocate(n, np.uint32)
     gpu.run(gpu.kernel("numbering.vertices_of_keys"), keys, by_degree, vertices)
     del keys, by_degree
-    local = gpu.allocate(n, np.uint32)
-    gpu.run(gpu.kernel("numbering.number_all"), vertices, local)
-    gpu.run(gpu.kernel("numbering.number_in_owner"), owner, bounds, local)
-    return ElementNumbering(gpu, vertices, local, owner, gpu.download(bounds)), vertices
+    numbers = gpu.allocate(n, np.uint32)
+    gpu.run(gpu.kernel("numbering.number_all"), vertices, numbers)
+    return Numbering(vertices, numbers, gpu.download(bounds).astype(np.int64), gpu), vertices

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, permutations
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numba
 import numpy as np
 
 from evener.kernels.cpu.partition import NEEDED
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.gpu_build import RowsBuild, on_gpu
+from evener.partition.gpu_build import Built, RowsBuild, on_gpu
 from evener.partition.gpu_numbers import copied
-from evener.partition.partition import LONG_RUN, NEARLY_ALL
+from evener.partition.partition import mirrors_below
 from evener.partition.route import Route, upload_route
 
 if TYPE_CHECKING:
@@ -33,23 +33,12 @@ if TYPE_CHECKING:
     from evener.partition.gpu_numbers import VertexArrays
     from evener.partition.partition import Partition
 
-__all__ = ["Built", "build_parts"]
-
-
-class Built(NamedTuple):
-    """A partition in the memory of a GPU, with the routes of its mirrors in the memory of their owners.
-
-    `longest` is the number of in-edges of the owned vertex with the most; 0 without in-edges.
-    """
-
-    partition: Partition
-    routes: list[Route]
-    longest: int
+__all__ = ["build_parts"]
 
 
 def build_parts(
     graph: Graph,
-    bounds: NDArray[np.uint64],
+    bounds: NDArray[np.int64],
     arrays: Mapping[int, VertexArrays],
     directions: str,
     elements: Sequence[Element],
@@ -122,7 +111,7 @@ class PartBuild(RowsBuild):
         element: CudaElement,
         room: int,
         p: int,
-        bounds: NDArray[np.uint64],
+        bounds: NDArray[np.int64],
         arrays: VertexArrays,
     ) -> None:
         super().__init__(graph, directions, element, room)
@@ -161,38 +150,16 @@ class PartBuild(RowsBuild):
         return self.finish(self.p, vertices, mirror_bounds, position, self.arrays.out_degree)
 
     def _number_mirrors(self, needed: Any) -> tuple[Any, NDArray[np.int64], Any]:
-        """Return the same as `evener.partition.partition.number_mirrors`."""
+        """Return the partition's vertices, the bounds of mirrors, and the local number of each vertex."""
         element, owned, every = self.element, len(self.owned), self.arrays.vertices
         flags = element.allocate(len(every), np.uint32)
         self._run("needed_in_order", every, needed, NEEDED, flags)
-        ends = element.running_sum(flags)
-        if self._fill_gaps(flags, self._counts(ends)):
-            ends = element.running_sum(flags)
-        mirror_bounds = owned + np.concatenate([[0], np.cumsum(self._counts(ends), dtype=np.int64)])
+        marked = _Marked(element, flags)
+        mirror_bounds = owned + mirrors_below(marked, self.number_bounds)
         vertices = element.allocate(int(mirror_bounds[-1]), np.uint32)
         position = element.allocate(len(every), np.uint32)
-        self._run("number_partition", every, flags, ends, self.first, owned, vertices, position)
+        self._run("number_partition", every, flags, marked.ends, self.first, owned, vertices, position)
         return vertices, mirror_bounds, position
-
-    def _counts(self, ends: Any) -> list[int]:
-        """Return the number of mirrors of each owner."""
-        last = (int(bound) for bound in self.number_bounds)
-        up_to = [int(self.element.download(ends[end - 1 : end])[0]) if end else 0 for end in last]
-        return np.diff(up_to).tolist()
-
-    def _fill_gaps(self, flags: Any, counts: Sequence[int]) -> bool:
-        """Set all flags of nearly full runs, and return whether there are any: see `LONG_RUN`."""
-        filled = False
-        for q, count in enumerate(counts):
-            if count >= LONG_RUN:
-                begin, end = (int(bound) for bound in self.number_bounds[q : q + 2])
-                pending = self._run("flagged_range", flags, begin, end)
-                first, last = (int(bound) for bound in self.element.result(pending))
-                length = (1 << 64) - last - first
-                if NEARLY_ALL * length <= count < length:
-                    self.element.fill(flags[first : first + length], 1)
-                    filled = True
-        return filled
 
     def routes_of(self, partition: Partition, elements: Sequence[Element]) -> list[Route]:
         """Return the routes of the mirrors by owner, with arrays in the memory of the owner."""
@@ -225,3 +192,27 @@ class PartBuild(RowsBuild):
     def _run(self, name: str, *args: Any) -> Any:
         """Launch a kernel of ``numbering.cu``, and return its pending result."""
         return self.element.run(self.element.kernel(f"numbering.{name}"), *args)
+
+
+class _Marked:
+    """Numbers of vertices that are marked by flags on a GPU."""
+
+    def __init__(self, element: CudaElement, flags: Any) -> None:
+        self._element, self._flags, self.ends = element, flags, element.running_sum(flags)
+
+    def counts_below(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many marked numbers are below each bound."""
+        ends = [self.ends[bound - 1 : bound] for bound in bounds.tolist()]
+        return np.array([self._element.download(end)[0] if len(end) else 0 for end in ends], np.int64)
+
+    def run_between(self, first: int, end: int) -> tuple[int, int]:
+        """Return the first marked number of a range with one, and the end after its last one."""
+        kernel = self._element.kernel("numbering.flagged_range")
+        found = self._element.result(self._element.run(kernel, self._flags, first, end))
+        begin, last = map(int, found)
+        return begin, (1 << 64) - last
+
+    def fill(self, first: int, end: int) -> None:
+        """Mark all numbers of a range."""
+        self._element.fill(self._flags[first:end], 1)
+        self.ends = self._element.running_sum(self._flags)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.graph.graph import Graph
-    from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.element_numbering import AnyNumbering
+    from evener.partition.numbering import Numbering
     from evener.partition.partition import Partition
     from evener.partition.route import Route
     from evener.system.world import World
@@ -66,7 +65,7 @@ class PartitionedGraph:
         elements: list[Element],
         partitions: list[Partition],
         routes: list[Route],
-        numbering: AnyNumbering | DistributedNumbering,
+        numbering: Numbering,
         *,
         policy: str,
         directions: str,
@@ -137,10 +136,6 @@ class PartitionedGraph:
     def mirrors_of(self, p: int) -> int:
         """Return how many mirrors other partitions have of the vertices of partition `p`."""
         return sum(len(route) for route in self.routes if route.owner == p)
-
-    def mirror_numbers(self, partition: Partition) -> NDArray[np.uint32]:
-        """Return the local number, on its owner, of each mirror of a partition of this rank."""
-        return self._numbering.mirror_numbers(partition)
 
     @property
     def block(self) -> range:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
-from evener.graph.arrays import read_only
-from evener.kernels.cpu.numbering import mark_ids
+from evener.graph.bitmap import Bitmap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.element_numbering import AnyNumbering
     from evener.partition.partition import Partition
 
 __all__ = ["Route", "routes_of", "upload_route"]
@@ -58,28 +55,31 @@ class Route:
         cls, mirror_partition: int, owner: int, begin: int, index: NDArray[np.uint32], owned: int
     ) -> Route:
         """Return the route to a partition that owns `owned` vertices."""
-        bitmap = np.zeros((owned + 63) // 64, np.uint64)
-        mark_ids(read_only(index), bitmap, numba.get_num_threads())
-        rank = np.zeros(len(bitmap) + 1, np.uint32)
-        np.cumsum(np.bitwise_count(bitmap), dtype=np.uint32, out=rank[1:])
+        bitmap = Bitmap(owned)
+        bitmap.add(index)
+        bitmap.count()
         contiguous = int(index[-1]) - int(index[0]) == len(index) - 1
         first_owned = int(index[0]) if contiguous else None
-        return cls(mirror_partition, owner, begin, index, bitmap, rank, first_owned)
+        return cls(mirror_partition, owner, begin, index, bitmap.words, bitmap.ranks, first_owned)
 
     def __len__(self) -> int:
         return len(self.index)
 
 
-def routes_of(partition: Partition, numbering: AnyNumbering | DistributedNumbering) -> list[Route]:
-    """Return the routes of a partition's mirrors by owner, with arrays in host memory."""
+def routes_of(partition: Partition, numbers: NDArray[np.uint32], bounds: NDArray[np.int64]) -> list[Route]:
+    """Return the routes of a partition's mirrors by owner, with arrays in host memory.
+
+    `numbers` has the numbers of the mirrors, and `bounds` the first number of each partition.
+    """
     routes = []
-    numbers = numbering.mirror_numbers(partition)
-    for owner in range(len(numbering.bounds) - 1):
-        begin, end = (int(b) for b in partition.mirror_bounds[owner : owner + 2])
+    ends = (partition.mirror_bounds - partition.owned).tolist()
+    for owner, (begin, end) in enumerate(pairwise(ends)):
         if end > begin:
-            index = numbers[begin - partition.owned : end - partition.owned]
-            owned = int(numbering.bounds[owner + 1] - numbering.bounds[owner])
-            routes.append(Route.from_index(partition.index, owner, begin, index, owned))
+            first, last = bounds[owner : owner + 2].tolist()
+            index = numbers[begin:end] - np.uint32(first)
+            routes.append(
+                Route.from_index(partition.index, owner, partition.owned + begin, index, last - first)
+            )
     return routes
 
 

@@ -15,10 +15,11 @@ from evener.partition.upload import upload_partition
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from evener.elements import Element
-    from evener.partition.distributed.mirrors import DistributedNumbering
-    from evener.partition.element_numbering import AnyNumbering
-    from evener.partition.gpu_parts import Built
+    from evener.partition.gpu_build import Built
+    from evener.partition.host_build import HostBuilt
     from evener.partition.partition import Partition
     from evener.system.world import World
 
@@ -32,8 +33,8 @@ _ROWS_COMPARED = 1 << 22
 
 def transfer_partitions(
     elements: list[Element],
-    numbering: AnyNumbering | DistributedNumbering,
-    build: Callable[[int], Partition],
+    bounds: NDArray[np.int64],
+    build: Callable[[int], HostBuilt],
     on_gpus: Mapping[int, Built],
     *,
     prefixes: bool,
@@ -42,9 +43,10 @@ def transfer_partitions(
 ) -> tuple[list[Partition], list[Route]]:
     """Return the partition of each element, in the memory of the element, and the routes of this rank.
 
-    This is a collective operation; all ranks must call it. `build` returns the partition with a number in
-    host memory, perhaps with pending edges; it is not called for partitions that are `on_gpus`. With
-    `prefixes`, GPUs keep prefixes of rows in host memory. `ranks` has the rank of every partition.
+    This is a collective operation; all ranks must call it. `bounds` has the first number of each partition.
+    `build` returns a partition in host memory, perhaps with pending edges. It is not called for partitions
+    that are `on_gpus`. With `prefixes`, GPUs keep prefixes of rows in host memory. `ranks` has the rank of
+    every partition.
     """
     first = ranks.index(world.rank)
     partitions: list[Partition] = []
@@ -55,7 +57,7 @@ def transfer_partitions(
     for p, element in enumerate(elements, first):
         # Each partition that is not built here yet has at most one mirror of a vertex.
         mirrors = sum(len(route) for route in routes if route.owner == p)
-        owned = int(numbering.bounds[p + 1] - numbering.bounds[p])
+        owned = int(bounds[p + 1] - bounds[p])
         elsewhere = mirrors + owned * (len(ranks) - 1 - len(partitions))
         memory = element.memory
         on_gpu = on_gpus.get(p)
@@ -65,14 +67,15 @@ def transfer_partitions(
             routes += on_gpu.routes
             promised[memory] += run_bytes(placed, elsewhere)
         else:
-            built = build(p)
+            built, numbers = build(p)
             if element.kind != "cpu":
                 check_row_lengths(_longest_row(built), element)
                 far_mirrors = int(np.diff(built.mirror_bounds)[others].sum())
                 promised[memory] += window_bytes(far_mirrors, built.owned * len(others))
-            for route in routes_of(built, numbering):
+            for route in routes_of(built, numbers, bounds):
                 local = ranks[route.owner] == world.rank
                 routes.append(upload_route(route, elements[route.owner - first]) if local else route)
+            del numbers
             tiers = tiers_of(
                 *(built, elsewhere, element),
                 prefixes=prefixes, taken=taken[memory], promised=promised[memory],
@@ -82,7 +85,7 @@ def transfer_partitions(
             del built  # free its host arrays before the next partition is built
         taken[memory] += placed.nbytes - placed.host_bytes
         partitions.append(placed)
-    routes += _routes_from_other_ranks(routes, elements, numbering, world, ranks)
+    routes += _routes_from_other_ranks(routes, elements, bounds, world, ranks)
     for element in elements:
         element.wait()  # the element keeps the sources of its copies until it has waited
     return partitions, routes
@@ -91,7 +94,7 @@ def transfer_partitions(
 def _routes_from_other_ranks(
     routes: list[Route],
     elements: list[Element],
-    numbering: AnyNumbering | DistributedNumbering,
+    bounds: NDArray[np.int64],
     world: World,
     ranks: Sequence[int],
 ) -> list[Route]:
@@ -111,7 +114,7 @@ def _routes_from_other_ranks(
     for of_rank, indices in zip(labels, received, strict=True):
         at = 0
         for mirror_partition, owner, begin, length in of_rank[world.rank]:
-            index, owned = indices[at : at + length], len(numbering.owned_by(owner))
+            index, owned = indices[at : at + length], int(bounds[owner + 1] - bounds[owner])
             route = Route.from_index(mirror_partition, owner, begin, index, owned)
             found.append(upload_route(route, elements[owner - first]))
             at += length

@@ -16,8 +16,9 @@ from evener.kernels.kernel import KernelFile
 from evener.partition.degrees import by_descending_degree, places_in
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import RowRanges
-from evener.partition.element_numbering import ElementNumbering
-from evener.partition.partition import EDGES_PER_BLOCK, Edges, Partition, up_to_last, work_blocks
+from evener.partition.gpu_build import order_by_degree, work_blocks_on_gpu
+from evener.partition.numbering import Numbering
+from evener.partition.partition import Edges, Partition, partition_of, work_blocks
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.upload import edges_on_host
 from evener.primitives.edge_weights import unit_weights, unsigned_weights
@@ -124,17 +125,12 @@ def graph_on_element(
     else:
         heads = edges_on_host(stored["in"].targets, element)
         out_degree = element.upload(np.bincount(heads, minlength=size).astype(np.uint32))
-    connected = max(own.rows for own in stored.values())
-    if old.graph.directed:
-        connected = max(connected, up_to_last(element.download(out_degree)))
-    out = stored.get("out")
-    in_ = stored.get("in") if old.graph.directed else out
-    bounds = np.full(2, size, np.int64)
-    partition = Partition(0, constant(order), bounds, constant(out_degree), connected, out, in_)
+    arrays = constant(order), np.full(2, size, np.int64), constant(out_degree)
+    partition = partition_of(0, *arrays, stored, directed=old.graph.directed, element=element)
     element.prepare_workspace(max(own.count for own in stored.values()))
     new = PartitionedGraph(
         _graph_in_element(old, partition, size), [element], [partition], [],
-        ElementNumbering(element, order, local), policy=old.policy,
+        Numbering(order, local, element=element), policy=old.policy,
         directions=old.directions, world=old.world,
     )  # fmt: skip
     return new, local
@@ -145,12 +141,7 @@ def _by_degree(element: Element, degree: Any) -> tuple[Any, Any]:
     if not is_gpu(element):
         order = by_descending_degree(degree)
         return order, places_in(order)
-    keys = element.allocate(len(degree), "uint64")
-    order, local = element.allocate(len(degree), "uint32"), element.allocate(len(degree), "uint32")
-    element.run(element.kernel("partition.degree_keys"), degree, keys)
-    element.sort(keys)
-    element.run(element.kernel("partition.number_by_keys"), keys, order, local)
-    return order, local
+    return order_by_degree(element, degree)
 
 
 def _edges(element: Element, own: MergedRows, order: Any, local: Any) -> Edges:
@@ -164,12 +155,8 @@ def _blocks(element: Element, offsets: Any, edges: int) -> tuple[Any, int]:
     """Return the bounds of blocks of rows, and the number of rows up to the last one with an edge."""
     if not is_gpu(element):
         return work_blocks(offsets), int(np.searchsorted(offsets, offsets[-1]))
-    size = len(offsets) - 1
-    blocks = element.allocate(-(-(edges + size) // EDGES_PER_BLOCK), "uint32")
-    ends = element.allocate(len(blocks), "uint64")
-    rows = element.run(element.kernel("partition.block_rows"), offsets, EDGES_PER_BLOCK, blocks, ends)
-    found = np.unique(np.append(element.download(blocks), np.uint32(size)))
-    return element.upload(found), int(element.result(rows))
+    rows, blocks, _ = work_blocks_on_gpu(element, offsets, edges)
+    return element.upload(blocks), rows
 
 
 def _as_edges(array: Any) -> Any:

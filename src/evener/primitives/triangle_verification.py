@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evener.partition.block_exchange import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds, combine_in_rounds
 from evener.primitives import triangle_verification_cpu as kernels
 
 if TYPE_CHECKING:
@@ -64,12 +64,8 @@ class SimpleEdges:
 
     def _deliver(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the edges of all ranks whose first vertex is in this rank's block."""
-        rank = np.searchsorted(self._bounds, edges[:, 0], side="right") - 1
-        order = np.argsort(rank, kind="stable")
-        cuts = np.cumsum(np.bincount(rank, minlength=self._world.size))[:-1]
-        sent = [np.ascontiguousarray(piece).ravel() for piece in np.split(edges[order], cuts)]
-        received: NDArray[np.int64] = np.concatenate(self._world.alltoall(sent)).reshape(-1, 3)
-        return received
+        exchange = BlockExchange(self._world, self._bounds, edges[:, 0])
+        return np.stack([exchange.send(column) for column in edges.T], axis=1)
 
     def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the neighbours of each vertex of this rank's block, and how many are mutual."""
@@ -104,17 +100,8 @@ class SimpleEdges:
 
     def _at_ends(self, of_targets: NDArray[np.int64], of_rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of this rank's vertices, with those of all targets added."""
-        rank = np.searchsorted(self._bounds, self.targets, side="right") - 1
-        order = np.argsort(rank, kind="stable")
-        cuts = np.cumsum(np.bincount(rank, minlength=self._world.size))[:-1]
-        pairs = zip(
-            self._world.alltoall(np.split(self.targets[order].astype(np.int64), cuts)),
-            self._world.alltoall(np.split(of_targets[order], cuts)),
-            strict=True,
-        )
-        total: NDArray[np.int64] = of_rows.copy()
-        for targets, values in pairs:
-            np.add.at(total, targets - self._block.start, values)
+        total = of_rows.copy()
+        combine_in_rounds(self._world, self._bounds, self.targets, of_targets, total, np.add)
         return total
 
 

@@ -13,7 +13,6 @@ __all__ = [
     "flagged_range",
     "needed_in_order",
     "number_all",
-    "number_in_owner",
     "number_partition",
     "numbers_on_owner",
     "owner_bounds",
@@ -78,12 +77,6 @@ def vertices_of_keys(keys, by_degree, vertices):
 def number_all(vertices, number):
     for i in range(len(vertices)):
         number[vertices[i]] = i
-
-
-@serial
-def number_in_owner(owner, bounds, number):
-    for v in range(len(owner)):
-        number[v] -= bounds[owner[v]]
 
 
 @serial

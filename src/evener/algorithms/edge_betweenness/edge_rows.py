@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evener.partition.block_exchange import block_bounds
+from evener.partition.block_exchange import BlockExchange, block_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,11 +87,8 @@ def _sorted_on_ranks(
     """
     ends = (first.astype(np.uint64) << _HALF) | second
     if world.size > 1:
-        rank = np.searchsorted(block_bounds(n, world.size)[1:-1], first, side="right").astype(np.uint16)
-        order = np.argsort(rank, kind="stable")
-        cuts = np.searchsorted(rank[order], np.arange(1, world.size))
-        sent = (world.alltoall(np.split(own[order], cuts)) for own in (ends, weights, values))
-        ends, weights, values = map(np.concatenate, sent)
+        exchange = BlockExchange(world, block_bounds(n, world.size), first)
+        ends, weights, values = map(exchange.send, (ends, weights, values))
     # Equal edges have equal values unless their weights differ.
     order = np.lexsort((weights, ends)) if weights.any() else np.argsort(ends, kind="stable")
     return ends[order], values[order]

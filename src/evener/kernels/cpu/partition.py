@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from evener.kernels.cpu.bits import population
 from evener.kernels.cpu.build import DIGITS, slice_bound, sort_row
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
@@ -15,14 +16,14 @@ __all__ = [
     "NEEDED",
     "NOT_NEEDED",
     "OWN",
-    "append_mirrors",
     "assign",
     "count_owned",
-    "find_needed",
     "gather_values",
     "invert_order",
+    "mark_owned",
     "mark_remote",
-    "number_locally",
+    "number_by_owner",
+    "number_partition",
     "order_by_degree",
     "renumber_rows",
     "replace_by_place",
@@ -38,6 +39,7 @@ NOT_NEEDED, NEEDED, OWN = np.uint8(0), np.uint8(1), np.uint8(2)
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
+_SIX, _LAST_BIT = np.uint64(6), np.uint64(63)
 # Values per gather or scatter step of a thread.
 _SCATTER_CHUNK = np.uint64(1 << 14)
 
@@ -75,28 +77,27 @@ def count_owned(order, owner, counts):
 
 
 @inline_step
-def _number_slice(order, owner, first, last, owned_before, places, local, vertices):
+def _number_slice(order, owner, first, last, places, numbers, vertices):
     for i in range(first, last):
         v = order[i]
         p = owner[v]
         place = places[p]
         places[p] = place + _ONE
-        local[v] = place - owned_before[p]
+        numbers[v] = place
         vertices[place] = v
 
 
 @parallel
-def number_locally(order, owner, owned_before, places, local, vertices):
+def number_by_owner(order, owner, places, numbers, vertices):
     """Number the vertices of each owner in the order of `order`.
 
-    `order` (n,) uint32; `owner` (n,). `owned_before` (P + 1,) uint64 is the start of each owner in
-    `vertices`. `places` (slices, P) uint64 is the start of each slice and owner; the kernel overwrites it.
-    Outputs: `local` and `vertices` (n,) uint32.
+    `order` (n,) uint32; `owner` (n,). `places` (slices, P) uint64 is the first number of each slice and
+    owner; the kernel overwrites it. Outputs: `numbers` and `vertices` (n,) uint32.
     """
     parts = len(places)
     for k in prange(parts):
         first, last = slice_bound(len(order), k, parts), slice_bound(len(order), k + 1, parts)
-        _number_slice(order, owner, first, last, owned_before, places[k], local, vertices)
+        _number_slice(order, owner, first, last, places[k], numbers, vertices)
 
 
 @inline_step
@@ -157,50 +158,37 @@ def mark_remote(offsets, targets, owned, blocks, needed):
     return boundary
 
 
-@inline_step
-def _find_in_slice(vertices, needed, first, last, found):
-    count, begin, end = _ZERO, np.uint64(len(vertices)), _ZERO
-    for i in range(first, last):
-        if needed[vertices[i]] == NEEDED:
-            begin = min(begin, i)
-            end = i + _ONE
-            count += _ONE
-    found[0], found[1], found[2] = count, begin, end
-
-
 @parallel
-def find_needed(vertices, needed, found):
-    """Write the count, the first position and the end position of needed vertices per slice of `vertices`.
-
-    `found` (slices, 3) uint64. A slice without needed vertices gets 0, the number of vertices, and 0.
-    """
-    parts = len(found)
-    for k in prange(parts):
-        first, last = slice_bound(len(vertices), k, parts), slice_bound(len(vertices), k + 1, parts)
-        _find_in_slice(vertices, needed, first, last, found[k])
+def mark_owned(numbers, first, owned, needed):
+    """Write `OWN` for each vertex with one of the `owned` numbers from `first` on; `numbers` (n,) uint32."""
+    for v in prange(np.uint64(len(numbers))):
+        if np.uint64(numbers[v]) - first < owned:
+            needed[v] = OWN
 
 
 @inline_step
-def _append_slice(vertices, needed, first, last, place, mirrors, position):
-    for i in range(first, last):
-        v = vertices[i]
-        if needed[v] == NEEDED:
-            mirrors[place] = v
-            position[v] = place
-            place += _ONE
+def _number_slice_of_partition(numbers, first, owned, marked, ranks, begin, end):
+    for v in range(begin, end):
+        number = np.uint64(numbers[v])
+        if number - first < owned:
+            numbers[v] = number - first
+        else:
+            below = (_ONE << (number & _LAST_BIT)) - _ONE
+            word = number >> _SIX
+            numbers[v] = owned + np.uint64(ranks[word]) + population(marked[word] & below)
 
 
 @parallel
-def append_mirrors(vertices, needed, places, mirrors, position):
-    """Append the needed vertices of one owner to the mirrors, and write their positions.
+def number_partition(numbers, first, owned, marked, ranks):
+    """Replace the numbers of vertices by local numbers.
 
-    `vertices` lists the vertices of the owner in its numbering. `places` (slices,) uint64 is the first
-    position in `mirrors` (uint32) of each equal slice. ``position[v]`` (uint32) receives the position.
+    The partition owns `owned` vertices, with the numbers from `first` on. The bitmap `marked` has the numbers
+    of the mirrors, and `ranks` (words + 1,) uint32 the bits before each word. Vertices that are neither owned
+    nor mirrors get arbitrary numbers.
     """
-    parts = len(places)
-    for k in prange(parts):
-        first, last = slice_bound(len(vertices), k, parts), slice_bound(len(vertices), k + 1, parts)
-        _append_slice(vertices, needed, first, last, places[k], mirrors, position)
+    for k in prange(WORKERS):
+        begin, end = slice_bound(len(numbers), k, WORKERS), slice_bound(len(numbers), k + 1, WORKERS)
+        _number_slice_of_partition(numbers, first, owned, marked, ranks, begin, end)
 
 
 @parallel

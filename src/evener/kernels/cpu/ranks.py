@@ -17,8 +17,6 @@ __all__ = [
     "add_weights",
     "copy_rows",
     "count_by_row",
-    "count_records",
-    "count_remote",
     "count_targets",
     "number_by_class",
     "pack_records",
@@ -31,28 +29,6 @@ HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 # Rows that a thread copies at a time.
 _ROWS = np.uint64(1 << 8)
-
-
-@inline_step
-def _count_slice(src, dst, first, last, shift, symmetrise, loops, ranks, counts):
-    for e in range(first, last):
-        u, v = np.uint64(src[e]), np.uint64(dst[e])
-        apart = np.uint64(u != v)
-        counts[ranks[u >> shift]] += apart | loops
-        counts[ranks[v >> shift]] += apart & symmetrise
-
-
-@parallel
-def count_records(src, dst, shift, symmetrise, loops, ranks, counts):
-    """Add the records of edges for each rank to ``counts[thread, rank]``.
-
-    `symmetrise` is 1 for both directions of an edge, and `loops` is 1 to keep self-loops. `ranks` (groups,)
-    has the last column of `counts` for groups whose records are not wanted.
-    """
-    threads = len(counts)
-    for t in prange(threads):
-        first, last = slice_bound(len(src), t, threads), slice_bound(len(src), t + 1, threads)
-        _count_slice(src, dst, first, last, shift, symmetrise, loops, ranks, counts[t])
 
 
 @inline_step
@@ -88,8 +64,8 @@ def pack_records(src, dst, weights, shift, symmetrise, loops, ranks, rows, curso
     """Write the records of edges in the order of ranks; `rows` (ranks + 1,) uint64 has the first row of each.
 
     ``cursors[thread, rank]`` is the first position of the records of a thread for a rank. The last column has
-    a position for records that are not wanted. Other arguments are as for `count_records`. Without weights,
-    the weight arrays have length 0.
+    a position for records that are not wanted, whose groups have the rank ``len(rows) - 1``. Without weights,
+    the weight arrays have length 0. Other arguments are as for `build.count_rows`.
     """
     threads = len(cursors)
     for t in prange(threads):
@@ -185,21 +161,3 @@ def copy_rows(lengths, begins, places, source, target):
                 for e in range(lengths[i]):
                     target[place + e] = source[begin + e]
             first = take_chunk(counter, _ROWS)
-
-
-@inline_step
-def _count_slice_remote(targets, position, owned, first, last):
-    count = ZERO
-    for e in range(first, last):
-        count += np.uint64(position[targets[e]] >= owned)
-    return count
-
-
-@parallel
-def count_remote(targets, position, owned, parts):
-    """Return how many targets have a position of `owned` or more."""
-    count = ZERO
-    for p in prange(parts):
-        first, last = slice_bound(len(targets), p, parts), slice_bound(len(targets), p + 1, parts)
-        count += _count_slice_remote(targets, position, owned, first, last)
-    return count

@@ -93,14 +93,6 @@ __global__ void PARALLEL(256) number_all(Array<const u32> vertices, Array<u32> n
     for (u64 i = thread_of_grid(); i < vertices.length; i += threads_of_grid()) number[vertices[i]] = (u32)i;
 }
 
-// Writes the local number of each vertex, in place of its number.
-template <typename Owner>
-__global__ void PARALLEL(256) number_in_owner(
-    Array<const Owner> owner, Array<const u64> bounds, Array<u32> number
-) {
-    for (u64 v = thread_of_grid(); v < owner.length; v += threads_of_grid()) number[v] -= (u32)read(bounds, owner[v]);
-}
-
 // Writes which of the vertices need mirrors, in the order of their numbers.
 __global__ void PARALLEL(256) needed_in_order(
     Array<const u32> vertices, Array<const u8> needed, u8 state, Array<u32> flags

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
 from evener.graph.csr import CSR
 from evener.graph.formats import generated_on_gpu, read, read_share
 from evener.graph.share import EdgeIds, StoredRows
 from evener.kernels.cpu import check
 from evener.partition.block_exchange import block_bounds
-from evener.partition.degrees import MAX_OUT_DEGREE
+from evener.partition.degrees import check_out_degree
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import (
     EdgeChunks,
@@ -135,13 +134,7 @@ def graph_of_rows(
         other = "in" if first == "out" else "out"
         degree[other], sums = count_opposite(world, ranges, pieces, dtype if other == "out" else None)
         strength = sums if other == "out" else strength
-    largest = world.allreduce(int(degree["out"].max(initial=0)), "max")
-    if largest > MAX_OUT_DEGREE:
-        msg = (
-            f"expected at most {MAX_OUT_DEGREE:,} out-edges of a vertex, found {largest:,}; "
-            'read the graph with duplicates="drop"'
-        )
-        raise ArgumentError(msg)
+    check_out_degree(world.allreduce(int(degree["out"].max(initial=0)), "max"))
     weights = [piece.rows.weights for piece in pieces if piece.rows.weights is not None]
     lightest, heaviest, sample = _weights(world, weights)
     return DistributedGraph(

@@ -46,6 +46,12 @@ class DistributedGraph(Graph):
         Some weights, the same on all ranks.
     """
 
+    # Facts that other graphs compute from their arrays; no rank has all edges, and loops are not counted.
+    n: int = 0
+    m: int = 0
+    loops: int | None = None
+    weight_dtype: np.dtype[Any] | None = None
+
     def __init__(
         self,
         world: World,
@@ -65,8 +71,8 @@ class DistributedGraph(Graph):
     ) -> None:
         self._world: World | None = world
         self.directed = directed
-        self._n, self._m, self._weight_dtype = n, m, weight_dtype
-        self.weight_range, self._sample = weight_range, weight_sample
+        self.n, self.m, self.weight_dtype = n, m, weight_dtype
+        self.weight_range, self.weight_sample = weight_range, weight_sample
         self.block_ids, self.ranges, self.rows = block_ids, ranges, rows
         self.out_degrees, self.degrees, self.strength = out_degrees, degrees, strength
         self._number = call_number(world)
@@ -87,31 +93,6 @@ class DistributedGraph(Graph):
         return {"reading": self._number}
 
     # ---- facts ----------------------------------------------------------------------------------
-
-    @property
-    def n(self) -> int:
-        """Number of vertices."""
-        return self._n
-
-    @property
-    def m(self) -> int:
-        """Number of stored edges. An undirected edge counts twice, a self-loop once."""
-        return self._m
-
-    @property
-    def loops(self) -> int | None:
-        """None: no rank has all edges, and self-loops are not counted."""
-        return None
-
-    @property
-    def weight_dtype(self) -> np.dtype[Any] | None:
-        """The dtype of the weights, or None."""
-        return self._weight_dtype
-
-    @property
-    def weight_sample(self) -> NDArray[Any]:
-        """Some weights, the same on all ranks."""
-        return self._sample
 
     @property
     def stored_directions(self) -> tuple[str, ...]:

@@ -1,29 +1,31 @@
-"""Numbers of the vertices of a graph in parts: place in degree order, owner, and local number on the owner.
+"""Numbers of the vertices of a graph in parts: place in degree order, owner, and number.
 
 Each rank computes the numbers of the vertices of its own range. They equal those of one process.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.kernels.cpu import ranks as kernels
+from evener.partition.block_exchange import fetch_in_rounds
 from evener.partition.degrees import by_descending_degree, stored_degree
+from evener.partition.numbering import Numbering, joined
 from evener.partition.orders import PIECE, cut_positions, owner_array
 from evener.partition.policy import Vertices, check_needs, find_policy
 from evener.system.memory import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from evener.partition.distributed.graph import DistributedGraph
     from evener.system.world import World
 
-__all__ = ["DistributedNumbers", "number_own_vertices"]
+__all__ = ["DistributedNumbering", "number_own_vertices"]
 
 # Span of keys that is always counted in a table.
 _SMALL_SPAN = 1 << 16
@@ -32,35 +34,59 @@ _SMALL_SPAN = 1 << 16
 _BYTES_OF_OWNERS, _BYTES_OF_TOTALS = 8 + 8 + 4 + 4 + 2, 8 + 8
 
 
-class DistributedNumbers(NamedTuple):
-    """The owner and the local number of each vertex of this rank's range.
+class DistributedNumbering(Numbering):
+    """The numbers of the vertices of this rank's range; its `vertices` are set when rows are sent to owners.
 
-    `bounds[p]` is the number of vertices that the partitions ``0..p-1`` own.
+    `vertices` has the vertices of this rank's partitions by number. `of_ranks` has the first number of each
+    rank, shape (ranks + 1,). Methods with vertices or numbers are collective operations; all ranks must call
+    them.
     """
 
-    owner: NDArray[Any]
-    local: NDArray[np.uint32]
-    bounds: NDArray[np.int64]
+    def __init__(
+        self,
+        graph: DistributedGraph,
+        numbers: NDArray[np.uint32],
+        bounds: NDArray[np.int64],
+        ranks: Sequence[int],
+    ) -> None:
+        super().__init__(np.empty(0, np.uint32), numbers, bounds)
+        self.world, self._ranges = graph.world, graph.ranges.bounds
+        self.of_ranks = bounds[[*(ranks.index(rank) for rank in range(self.world.size)), -1]]
+        self.first = int(self.of_ranks[self.world.rank])
+
+    def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
+        """Return the numbers of vertices, which differ by rank."""
+        [numbers] = fetch_in_rounds(self.world, self._ranges, vertices, [self.numbers])
+        return numbers
+
+    def numbers_of_each(self, of_parts: list[NDArray[np.uint32] | None]) -> list[NDArray[np.uint32]]:
+        """Return the numbers of the vertices of each part, in new arrays."""
+        vertices = [part for part in of_parts if part is not None]
+        return np.split(self.numbers_of(joined(vertices)), np.cumsum([len(part) for part in vertices])[:-1])
+
+    def fetch(self, numbers: NDArray[np.uint32], values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the vertices with these numbers, and their values, given those of this rank by number."""
+        return fetch_in_rounds(self.world, self.of_ranks, numbers, [self.vertices, values])
 
 
 def number_own_vertices(
     graph: DistributedGraph,
     owners_of: Callable[[Vertices], NDArray[Any]],
+    ranks: Sequence[int],
     *,
     policy: str,
     shares: NDArray[np.float64],
     directions: str,
     seed: int,
-) -> DistributedNumbers:
-    """Return the owners and local numbers of the vertices of this rank's range.
+) -> DistributedNumbering:
+    """Return the numbers of the vertices of this rank's range.
 
     This is a collective operation; all ranks must call it. `owners_of` returns the owners of all vertices; it
     is called for policies that do not cut an order. Policies order and balance by the edges that partitions
-    store in `directions`. Raises ArgumentError if the policy needs the edges of the whole graph.
+    store in `directions`. `ranks` has the rank of every partition.
+    Raises ArgumentError if the policy needs the edges of the whole graph.
     """
     world, degree = graph.world, graph.degrees
-    highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
-    descending = highest - degree
     stored = stored_degree(degree, graph.out_degrees, directions) if graph.directed else degree
     if find_policy(policy).places is not None or len(shares) == 1:
         owner = _owners(graph, stored, policy, shares, seed)
@@ -69,12 +95,12 @@ def number_own_vertices(
     counts = np.sum(world.allgather(np.bincount(owner, minlength=len(shares))), axis=0)
     bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     # Owner and class of the degree in one key: few classes give a dense key.
-    every = np.unique(np.concatenate(world.allgather(_classes(descending)[0])))
-    keys = owner.astype(np.uint64) * np.uint64(len(every)) + np.searchsorted(every, descending).astype(
-        np.uint64
-    )
-    local = _order(world, keys) - bounds[owner].astype(np.uint64)
-    return DistributedNumbers(owner, local.astype(np.uint32), bounds)
+    distinct, classes, _ = _classes(~degree)
+    every = np.unique(np.concatenate(world.allgather(distinct)))
+    keys = owner.astype(np.uint64) * np.uint64(len(every))
+    keys += np.searchsorted(every, distinct).astype(np.uint64)[classes]
+    del owner, classes
+    return DistributedNumbering(graph, _order(world, keys).astype(np.uint32), bounds, ranks)
 
 
 def _order(world: World, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -133,8 +159,7 @@ def _owners(
     places_of = find_policy(policy).places
     if len(shares) == 1 or n == 0 or places_of is None:
         return owner
-    highest = np.uint64(world.allreduce(int(degree.max(initial=0)), "max"))
-    places = places_of(_order(world, highest - degree).astype(np.uint32), n, seed)
+    places = places_of(_order(world, ~degree).astype(np.uint32), n, seed)
     if world.allreduce(int(degree.sum()), "sum") == 0:
         degree = np.ones(len(degree), np.uint64)  # the shares count vertices
     sums = np.bincount(places // np.uint32(PIECE), degree, minlength=-(-n // PIECE)).astype(np.uint64)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evener.errors import ArgumentError
 from evener.graph.arrays import read_only
+from evener.graph.bitmap import Bitmap
 from evener.graph.csr import CSR
 from evener.kernels.cpu import ranks as kernels
+from evener.partition.block_exchange import BlockExchange
 from evener.partition.distributed.rows import chunk_length, degrees_of
+from evener.partition.host_build import HostPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,127 +21,99 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.partition.distributed.graph import DistributedGraph
-    from evener.partition.distributed.numbers import DistributedNumbers
+    from evener.partition.distributed.numbers import DistributedNumbering
     from evener.partition.distributed.rows import RowPiece
-    from evener.system.world import World
 
-__all__ = ["OwnedRows", "send_rows"]
+__all__ = ["OwnedRows"]
 
 
-@dataclass(frozen=True, eq=False)
 class OwnedRows:
-    """The rows and degrees of the vertices that the partitions of a rank own, by partition and local number.
+    """The rows and out-degrees of the vertices that the partitions of this rank own, by number.
 
-    `rows` has the rows by direction, "out" or "in"; their targets are global numbers.
+    The constructor sends the rows of all ranks to the ranks of their owners, and frees the arrays of the
+    graph. It is a collective operation; all ranks must call it. It raises ArgumentError if the graph was
+    placed before.
     """
 
-    vertices: NDArray[np.uint32]
-    out_degree: NDArray[np.uint32]
-    strength: NDArray[np.float64] | None
-    rows: dict[str, CSR]
+    def __init__(self, graph: DistributedGraph, numbering: DistributedNumbering) -> None:
+        if not graph.rows:
+            msg = (
+                "partition: the edges of this graph were placed before and freed; give the path or spec again"
+            )
+            raise ArgumentError(msg)
+        self._world, self._n, self._numbering = graph.world, graph.n, numbering
+        exchange = BlockExchange(self._world, numbering.of_ranks, numbering.numbers)
+        begin, end = graph.ranges.bounds[self._world.rank : self._world.rank + 2]
+        numbering.vertices = exchange.deliver(np.arange(begin, end, dtype=np.uint32))
+        self.out_degree = exchange.deliver(graph.out_degrees.astype(np.uint32))
+        self._strength = None if graph.strength is None else exchange.deliver(graph.strength)
+        rows, dtype = dict(sorted(graph.rows.items())), graph.weight_dtype
+        lengths = {
+            direction: self.out_degree if direction == "out" else exchange.deliver(degrees_of(pieces))
+            for direction, pieces in rows.items()
+        }
+        graph.release()
+        del exchange
+        self._rows = {
+            direction: _send(numbering, rows.pop(direction), length, dtype)
+            for direction, length in lengths.items()
+        }
 
-    def strength_of(self, bounds: NDArray[np.int64]) -> list[NDArray[np.float64]] | None:
-        """Return `strength` by partition, given sums of the vertices of this rank's partitions."""
-        if self.strength is None:
-            return None
-        return [self.strength[begin:end] for begin, end in pairwise((bounds - bounds[0]).tolist())]
+    def strength_of(self, mine: Sequence[int]) -> list[NDArray[np.float64]] | None:
+        """Return the sums of the weights of out-edges by partition, if known."""
+        strength = self._strength
+        return None if strength is None else [strength[self._numbering.owned_range(p)] for p in mine]
 
-
-def send_rows(graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int]) -> OwnedRows:
-    """Send all rows of a graph to the ranks of their owners, and return those of this rank.
-
-    The graph has no rows afterwards. Raises ArgumentError if it had none, because it was placed before. This
-    is a collective operation; all ranks must call it.
-    """
-    world = graph.world
-    if not graph.rows:
-        msg = "partition: the edges of this graph were placed before and freed; give the path or spec again"
-        raise ArgumentError(msg)
-    to = np.array(ranks)[numbers.owner].astype(np.uint16)
-    owned, places, offsets = _send_vertices(graph, numbers, ranks, to)
-    for direction in sorted(graph.rows):
-        pieces = graph.rows.pop(direction)
-        owned.rows[direction] = _send(world, pieces, to, places, offsets[direction], graph.weight_dtype)
-    return owned
-
-
-def _send_vertices(
-    graph: DistributedGraph, numbers: DistributedNumbers, ranks: Sequence[int], to: NDArray[np.uint16]
-) -> tuple[OwnedRows, list[NDArray[np.uint32]], dict[str, NDArray[np.uint64]]]:
-    """Send the number, the degrees and the strength of each vertex to the rank of its owner, `to`.
-
-    This is a collective operation; all ranks must call it. Returns the vertices without rows, the places of
-    the vertices that each rank sends, and the offsets of the rows by direction.
-    """
-    world, bounds = graph.world, numbers.bounds
-    starts = bounds[[ranks.index(rank) for rank in range(world.size)]]
-    order = np.argsort(to, kind="stable")
-    cuts = np.cumsum(np.bincount(to, minlength=world.size))[:-1]
-    begin, end = graph.ranges.bounds[world.rank : world.rank + 2]
-
-    def sent(values: NDArray[Any]) -> list[NDArray[Any]]:
-        return world.alltoall(np.split(values[order], cuts))
-
-    places = sent((bounds[numbers.owner] - starts[to] + numbers.local).astype(np.uint32))
-    owned = sum(len(part) for part in places)
-
-    def placed(values: NDArray[Any]) -> NDArray[Any]:
-        found = np.empty(owned, values.dtype)
-        for at, part in zip(places, sent(values), strict=True):
-            found[at] = part
-        return found
-
-    vertices = placed(np.arange(begin, end, dtype=np.uint32))
-    out_degree = placed(graph.out_degrees.astype(np.uint32))
-    strength = None if graph.strength is None else placed(graph.strength)
-    offsets = {direction: np.zeros(owned + 1, np.uint64) for direction in graph.rows}
-    for direction, pieces in graph.rows.items():
-        lengths = out_degree if direction == "out" else placed(degrees_of(pieces))
-        np.cumsum(lengths, out=offsets[direction][1:])
-    return OwnedRows(vertices, out_degree, strength, {}), places, offsets
+    def part(self, p: int) -> HostPart:
+        """Return a partition before the first step. Its targets become positions among distinct targets."""
+        own, marked = self._numbering.owned_range(p), Bitmap(self._n)
+        edges = [
+            rows.targets[int(rows.offsets[own.start]) : int(rows.offsets[own.stop])]
+            for rows in self._rows.values()
+        ]
+        for targets in edges:
+            marked.add(targets)
+        marked.count()
+        for targets in edges:
+            marked.replace_by_ranks(targets)
+        return HostPart(p, self._rows, np.arange(own.start, own.stop, dtype=np.uint32), marked.numbers())
 
 
 def _send(
-    world: World,
+    numbering: DistributedNumbering,
     pieces: list[RowPiece],
-    to: NDArray[np.uint16],
-    places: list[NDArray[np.uint32]],
-    offsets: NDArray[np.uint64],
+    lengths: NDArray[Any],
     dtype: np.dtype[Any] | None,
 ) -> CSR:
-    """Send the rows of pieces in chunks. The pieces are freed on the way.
+    """Send the rows of pieces in chunks, and return the rows of this rank. The pieces are freed on the way.
 
-    `to` has the rank of each row, and `places` the rows of this rank that each rank sends.
+    `lengths` has the lengths of the rows of this rank.
     """
+    offsets = np.zeros(len(lengths) + 1, np.uint64)
+    np.cumsum(lengths, out=offsets[1:])
     targets = np.empty(int(offsets[-1]), np.uint32)
     weights = None if dtype is None else np.empty(len(targets), dtype)
-    done = [0] * world.size
-    length = chunk_length(sum(len(piece.rows.targets) for piece in pieces))
-    chunks = _chunks(pieces, to, length)
+    world, length = numbering.world, chunk_length(sum(len(piece.rows.targets) for piece in pieces))
     steps = world.allreduce(sum(len(_cuts(piece, length)) - 1 for piece in pieces), "max")
-    nothing = (np.empty(0, np.uint16), np.empty(0, np.uint64), np.empty(0, np.uint32), np.empty(0, dtype))
+    chunks = _chunks(pieces, numbering.numbers, length)
+    nothing = (np.empty(0, np.uint32), np.zeros(1, np.uint64), np.empty(0, np.uint32), np.empty(0, dtype))
     for _ in range(steps):
-        own_to, begins, own_targets, own_weights = next(chunks, nothing)
-        order = np.argsort(own_to, kind="stable")
-        lengths = np.diff(begins)[order] if len(begins) else np.empty(0, np.uint64)
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
-        counts = np.bincount(own_to, minlength=world.size)
-        cuts = starts[np.cumsum(counts)].astype(np.int64)
-        numbers = world.alltoall(list(counts.astype(np.int64).reshape(-1, 1)))
+        numbers, begins, own_targets, own_weights = next(chunks, nothing)
+        exchange = BlockExchange(world, numbering.of_ranks, numbers)
+        sent = np.diff(begins)[exchange.order]
+        starts = np.append(np.uint64(0), np.cumsum(sent))
         columns = [(own_targets, targets)] + ([] if weights is None else [(own_weights, weights)])
         for source, target in columns:
             packed = np.empty(int(starts[-1]), source.dtype)
             bits = f"u{source.itemsize}"  # one compilation for all types of one width
             own_bits, packed_bits = read_only(source.view(bits)), packed.view(bits)
-            kernels.copy_rows(lengths, begins[:-1][order], starts[:-1], own_bits, packed_bits)
-            received = world.alltoall(np.split(packed, cuts[:-1]))
-            for rank, part in enumerate(received):
-                at = places[rank][done[rank] : done[rank] + int(numbers[rank][0])]
+            kernels.copy_rows(sent, begins[:-1][exchange.order], starts[:-1], own_bits, packed_bits)
+            received = world.alltoall(np.split(packed, starts[exchange.cuts].astype(np.int64)))
+            for at, part in zip(exchange.places, received, strict=True):
                 own = offsets[at + np.uint32(1)] - offsets[at]
-                ends = np.cumsum(own)
+                begin = np.cumsum(own) - own
                 part_bits, target_bits = read_only(part.view(bits)), target.view(bits)
-                kernels.copy_rows(own, (ends - own).astype(np.uint64), offsets[at], part_bits, target_bits)
-        done = [before + int(count[0]) for before, count in zip(done, numbers, strict=True)]
+                kernels.copy_rows(own, begin, offsets[at], part_bits, target_bits)
     return CSR(offsets, targets, weights, None)
 
 
@@ -154,9 +127,9 @@ def _cuts(piece: RowPiece, length: int) -> NDArray[np.int64]:
 
 
 def _chunks(
-    pieces: list[RowPiece], to: NDArray[np.uint16], length: int
+    pieces: list[RowPiece], numbers: NDArray[np.uint32], length: int
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Yield the ranks, the bounds, the targets and the weights of rows, and free the pieces."""
+    """Yield the numbers, the bounds, the targets and the weights of rows, and free the pieces."""
     first = 0
     while pieces:
         piece = pieces.pop(0)
@@ -166,5 +139,5 @@ def _chunks(
             one, other = int(offsets[begin]), int(offsets[end])
             own = np.empty(0, np.float32) if weights is None else weights[one:other]
             begins = offsets[begin : end + 1] - np.uint64(one)
-            yield to[first + begin : first + end], begins, targets[one:other], own
+            yield numbers[first + begin : first + end], begins, targets[one:other], own
         first += len(offsets) - 1

@@ -317,8 +317,9 @@ def _exchange(
     for _ in range(world.allreduce(edges.chunk_count, "max")):
         src, dst, weights = next(chunks, (np.empty(0, np.uint32), np.empty(0, np.uint32), nothing))
         src, dst = (dst, src) if turned else (src, dst)
-        counts = np.zeros((threads, size + 1), np.uint64)
-        kernels.count_records(src, dst, *flags, ranks, counts)
+        of_groups = np.zeros((threads, len(ranks)), np.uint64)
+        build_kernels.count_rows(src, dst, *flags, of_groups)
+        counts = np.array([np.bincount(ranks, own, size + 1) for own in of_groups]).astype(np.uint64)
         by_rank = counts[:, :size].sum(axis=0)
         ends = np.cumsum(by_rank)
         cursors = np.cumsum(counts, axis=0) - counts

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from evener.errors import ArgumentError, FormatError
 from evener.graph.arrays import MAX_VERTICES, read_only
+from evener.graph.bitmap import Bitmap
 from evener.graph.ids import EdgeArrays, distinct
 from evener.kernels.cpu import numbering as kernels
 from evener.partition.block_exchange import block_bounds
@@ -77,31 +77,26 @@ def _check_below(edges: EdgeIds) -> None:
 
 def _by_bitmap(world: World, edges: EdgeIds, span: int) -> tuple[EdgeArrays, NDArray[np.int64] | None]:
     """Number dense ids by their rank in a bitmap of all ids."""
-    threads = numba.get_num_threads()
-    words = -(-span // 64)
-    bitmap = np.zeros(words, np.uint64)
-    kernels.mark_ids(read_only(edges.vertices.astype(np.uint64)), bitmap, threads)
+    used = Bitmap(span)
+    used.add(edges.vertices.astype(np.uint64))
     if not edges.listed:
         for end in (edges.src, edges.dst):
-            kernels.mark_ids(read_only(end), bitmap, threads)
+            used.add(end)
     # Each rank merges the words of one range.
-    cuts = block_bounds(words, world.size)
-    parts = world.alltoall(np.split(bitmap, cuts[1:-1]))
-    own = np.bitwise_or.reduce(parts)
-    own_parts = world.alltoall([own] * world.size)
-    bitmap = np.concatenate(own_parts) if own_parts else bitmap
-    counts = np.bitwise_count(bitmap)
-    n = int(counts.sum(dtype=np.int64))
+    cuts = block_bounds(len(used.words), world.size)
+    own = np.bitwise_or.reduce(world.alltoall(np.split(used.words, cuts[1:-1])))
+    if own_parts := world.alltoall([own] * world.size):
+        used.words = np.concatenate(own_parts)
+    n = used.count()
     check_vertex_count(n)
     if edges.listed:
-        _check_listed(world, edges, bitmap)
+        _check_listed(world, edges, used.words)
         _check_distinct(world, edges, n)
+    src, dst = read_only(edges.src), read_only(edges.dst)
     if n == span:
-        return EdgeArrays(read_only(edges.src), read_only(edges.dst), edges.weights, n), None
-    ranks = np.zeros(words, np.uint32)
-    np.cumsum(counts[:-1], out=ranks[1:], dtype=np.uint32)
-    numbered = EdgeArrays(read_only(edges.src), read_only(edges.dst), edges.weights, n, None, (bitmap, ranks))
-    return numbered, _ids_of_block(world, bitmap, ranks, n)
+        return EdgeArrays(src, dst, edges.weights, n), None
+    lookup = used.words, used.ranks
+    return EdgeArrays(src, dst, edges.weights, n, None, lookup), _ids_of_block(world, *lookup, n)
 
 
 def _ids_of_block(
@@ -111,10 +106,9 @@ def _ids_of_block(
     begin, end = block_bounds(n, world.size)[world.rank : world.rank + 2]
     first = max(int(np.searchsorted(ranks, begin, side="right")) - 1, 0)
     last = int(np.searchsorted(ranks, end, side="left"))
-    base = ranks[first] if first < len(ranks) else np.uint32(0)
-    own = bitmap[first:last]
-    ids = np.empty(int(np.bitwise_count(own).sum(dtype=np.int64)), np.int64)
-    kernels.list_marked_ids(own, ranks[first:last] - base, ids)
+    base = ranks[first]
+    ids = np.empty(int(ranks[last] - base), np.int64)
+    kernels.list_marked_ids(bitmap[first:last], ranks[first:last] - base, ids)
     return ids[begin - base : end - base] + 64 * first
 
 

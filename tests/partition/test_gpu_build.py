@@ -137,7 +137,8 @@ def test_the_host_builds_rows_with_too_many_edges_for_a_gpu(monkeypatch, built, 
     graph = graph_of("star", directed=directed)
     placed = ev.partition(graph, [Sorting(f"cuda:{p}", p) for p in range(count)])
     check_same(placed, ev.partition(graph, [Ascending(f"apart:{p}", p) for p in range(count)]))
-    assert not built
+    # Of two partitions, the host numbers the vertices, and GPUs build rows of any length.
+    assert len(built) == (sum(p.owned > 0 for p in placed.partitions) if count == 2 else 0)
 
 
 @pytest.mark.parametrize("refused", range(3))

@@ -22,7 +22,7 @@ from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
 from evener.partition.gpu_build import build_whole
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
-from evener.partition.gpu_numbers import has_room, number_on_gpu
+from evener.partition.gpu_numbers import has_room, number_on_gpu, upload_numbering
 from evener.partition.gpu_parts import build_parts
 from evener.partition.host_build import build_on_host, part_of_graph
 from evener.partition.numbering import gathered, number_vertices
@@ -316,22 +316,26 @@ def _number_and_build(
     `stored` are the directions that partitions store, and `gpus` the GPUs that build, by partition. The
     arrays of all vertices on the GPUs are free afterwards.
     """
-    first = next(iter(gpus.values()), None)
-    numbers = None
-    if first is not None:
+    numbers, out_degree, first = None, None, next(iter(gpus.values()), None)
+    if first is not None and len(gpus) == len(elements):
         numbers = number_on_gpu(graph, first, owners_of, directions=stored, **how)
-    if first is None or numbers is None:
+    if numbers is not None:
+        numbering, arrays = numbers
+    else:
         by_degree, degree, out_degree = descending_degree_on_host(graph)
         owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
         del degree
-        return number_vertices(by_degree, owner, len(how["shares"])), out_degree, {}
-    numbering, arrays = numbers
+        numbering, arrays = number_vertices(by_degree, owner, len(how["shares"])), None
+        if first is not None:
+            arrays = upload_numbering(numbering, graph, first, out_degree, stored)
+    if first is None or arrays is None:
+        return numbering, out_degree, {}
     in_memory = {first.memory: arrays}
     for gpu in gpus.values():
         if gpu.memory not in in_memory and has_room(graph, gpu, stored):
             in_memory[gpu.memory] = arrays.copy_to(gpu, first)
     of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
-    return numbering, None, build_parts(graph, numbering.bounds, of_gpus, stored, elements)
+    return numbering, out_degree, build_parts(graph, numbering.bounds, of_gpus, stored, elements)
 
 
 def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> tuple[Built, Numbering] | None:

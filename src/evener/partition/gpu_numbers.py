@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
 
-__all__ = ["VertexArrays", "copied", "has_room", "number_on_gpu"]
+__all__ = ["VertexArrays", "copied", "has_room", "number_on_gpu", "upload_numbering"]
 
 
 class VertexArrays(NamedTuple):
@@ -99,6 +99,17 @@ def number_on_gpu(
     del degrees, degree, stored, order, position
     numbering, by_number = _number(gpu, by_degree, owner, len(shares))
     return numbering, VertexArrays(by_number, out_degree, build.offsets)
+
+
+def upload_numbering(
+    numbering: Numbering, graph: Graph, gpu: CudaElement, out_degree: NDArray[np.uint32], directions: str
+) -> VertexArrays | None:
+    """Return the arrays of all vertices on a GPU, given numbers of the host; None if there is no room."""
+    if not has_room(graph, gpu, directions):
+        return None
+    build = RowsBuild(graph, directions, gpu, gpu.room())
+    build.upload_offsets()
+    return VertexArrays(gpu.upload(numbering.vertices), gpu.upload(out_degree), build.offsets)
 
 
 def has_room(graph: Graph, gpu: CudaElement, directions: str) -> bool:

@@ -5,7 +5,8 @@ neighbours of the largest hub are attached to it. Then each vertex is linked to 
 degree, which joins most of a skewed graph. Then all other edges are linked, except edges of the giant tree.
 The tree of a mirror and the tree of its owner belong to one component. The pairs of their labels, of all
 partitions, reach every element. Each element links them into a forest over global vertex numbers, whose roots
-are the labels of the components. One exchange is enough for any diameter.
+are the labels of the components. One exchange is enough for any diameter. On a group of GPUs, most mirrors
+are in no tree: see ``group.cu``.
 
 An edge between the giant trees of two partitions is skipped from both ends. Usually another edge joins the
 two trees, or a mirror of a hub does. Otherwise, as between two halves of a lattice, a search looks for

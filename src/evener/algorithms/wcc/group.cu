@@ -126,7 +126,7 @@ __device__ inline void relabel_all(
 // `linked_first` neighbours of each vertex are linked before the giant tree is skipped. `peers` is a table of
 // addresses, by PeerArray and GPU. If `directed` is not 0, the in-edges are linked too. At the end, ``giant[0]``
 // is the root of the giant tree. Returns its label, or GROUP_FAILED if a GPU did not answer.
-__global__ void PARALLEL(256, 8) label_together(
+__global__ void PARALLEL(256, 6) label_together(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u64> in_offsets, Tiered<u32> in_targets,
     Array<const u32> vertices, u64 directed, u64 rows, u64 owned, u64 connected, u64 linked_first,
     Array<u32> component, Array<u32> label, Array<u64> giant, Bits outside, Array<u64> pairs, Array<u64> length,

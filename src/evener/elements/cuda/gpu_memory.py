@@ -141,6 +141,8 @@ class GpuMemory(Device):
     def adopt(self, given: Any) -> Any:
         """Return an array of another library in this GPU's memory, without a copy."""
         with self._guarded("reading an array"):
+            if hasattr(given, "block_until_ready"):
+                given.block_until_ready()  # an array of JAX may have no values yet
             if hasattr(given, "__cuda_array_interface__"):
                 return self._cupy.asarray(given)
             return self._cupy.from_dlpack(given)

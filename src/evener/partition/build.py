@@ -33,8 +33,9 @@ from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, note_shared_gpus
 from evener.partition.transfer import transfer_partitions
+from evener.system import memory
 from evener.system.agreement import collective, on_all_ranks
-from evener.system.memory import available, require, return_freed, translate_errors
+from evener.system.memory import require, return_freed, translate_errors
 from evener.system.notebook import stage
 from evener.system.world import current_world
 
@@ -245,7 +246,7 @@ def _require_memory(
     needed = int(nbytes * on_host)
     if not isinstance(graph, DistributedGraph):
         needed = bytes_needed(graph, directions, on_host)
-    if needed > available():  # the description of the graph counts its edges
+    if needed > memory.available():  # the description of the graph counts its edges
         require(needed, f"placing {graph!r} on {len(elements)} element(s)")
 
 

@@ -9,6 +9,7 @@ import gc
 import io
 import os
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,15 +74,22 @@ def program() -> int:
     Python would free each object and each GPU, which takes up to a second. Other ends are Python's.
     """
     status = main()
-    # MPI ends in its own way, and a profiler reports afterwards.
-    if status == _OK and launched_ranks() == 1 and sys.getprofile() is None:
+    if status == _OK and launched_ranks() == 1 and not _is_watched():  # MPI ends in its own way
         with contextlib.suppress(OSError):
+            threading._shutdown()  # type: ignore[attr-defined] # noqa: SLF001 - it waits for threads
+            atexit._run_exitfuncs()  # noqa: SLF001 - as Python does
             for stream in (sys.stdout, sys.stderr):
                 if stream is not None:
                     stream.flush()
-            atexit._run_exitfuncs()  # noqa: SLF001 - as Python does
             os._exit(_OK)
     return status
+
+
+def _is_watched() -> bool:
+    """Return whether a profiler, a debugger or a coverage tool may report at the end of the process."""
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    tools = [] if monitoring is None else [monitoring.get_tool(number) for number in range(6)]
+    return any([sys.getprofile(), sys.gettrace(), *tools])
 
 
 def _dispatch(words: list[str], job: Command) -> int:

@@ -219,7 +219,8 @@ def verify(
 ) -> None:
     """Verify an answer by the rules that define it. The exit status is 3 if it is wrong."""
     place, arguments = placement_options(given), given_options(spec, given)
-    _start_gpus(spec, place)
+    if results is None:
+        _start_gpus(spec, place)
     from evener.cli import run_output, runs
 
     job = context.ensure_object(Command)

@@ -273,10 +273,11 @@ def accept_typed_values(command: Any) -> Any:
     listed = command.get_params
 
     def get_params(context: Any) -> Any:
-        for parameter in listed(context):
+        parameters = listed(context)
+        for parameter in parameters:
             if not isinstance(parameter.process_value, partial):
                 parameter.process_value = partial(_value, parameter, parameter.process_value)
-        return listed(context)
+        return parameters
 
     command.get_params = get_params
     return command

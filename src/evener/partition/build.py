@@ -84,7 +84,7 @@ def partition(
     policy : str, optional
         How the owners of the vertices are chosen: see the table in the section Notes. Default: "random", or
         "contiguous" if elements get equal shares and a sample of edges predicts a gain of more than 10%. A
-        graph in parts on several ranks gets "random".
+        graph gets "random" if it is in parts on several ranks, or if no host memory has the rows to sample.
     alpha : float or "auto", optional
         Share of the stored edges on the CPU side, 0 to 1. If all elements are CPUs, or all are GPUs, the CPU
         side is the first one. The elements of a side divide its edges in proportion to their threads.
@@ -183,7 +183,8 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
     on_all_ranks(world, lambda: _require_memory(graph, directions, elements, own_shares))
     whole = not isinstance(graph, DistributedGraph)
     if placement.policy == "auto" and whole:
-        policy = world.allgather(default_policy(graph, directions, shares.tolist()))[0]
+        own = on_all_ranks(world, lambda: default_policy(graph, directions, shares.tolist()))
+        policy = world.allgather(own)[0]
 
     def owners_of(vertices: Vertices) -> NDArray[Any]:
         return owners(

@@ -25,7 +25,7 @@ DEFAULT = "random"
 _MIN_VERTICES = 1 << 16
 # Time in edges of a sent value (rates of benchmarks/divisions.py), and of a vertex (not measured).
 _EDGES_PER_VALUE, _EDGES_PER_VERTEX = 4, 2
-# Largest time of contiguous vertices for which they are chosen, in the time of random vertices.
+# Contiguous vertices are chosen below this share of the time of random vertices.
 _GAIN = 0.9
 
 
@@ -52,6 +52,6 @@ def equal_parts_policy(sample: NeighbourSample | None, n: int, edges: int, parts
     connected = np.bincount(owner, sample.weight, minlength=parts) * count
     sent = connected * np.nansum(sample.between([1 / parts] * parts), axis=1)
     contiguous = edges / parts + _EDGES_PER_VALUE * sent.max() + _EDGES_PER_VERTEX * owned.max()
-    met = (parts - 1) * float(np.mean(1 - (1 - 1 / parts) ** sample.degree))
+    met = (parts - 1) * float(np.mean(1 - (1 - 1 / parts) ** sample.neighbours))
     shuffled = (edges + _EDGES_PER_VALUE * met * n + _EDGES_PER_VERTEX * n) / parts
     return "contiguous" if contiguous < _GAIN * shuffled else DEFAULT

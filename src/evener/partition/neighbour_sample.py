@@ -92,8 +92,8 @@ class NeighbourSample:
         return cls(order.of(vertices), weight, keys, bounds)
 
     @property
-    def degree(self) -> NDArray[np.int64]:
-        """The sampled neighbours of each vertex."""
+    def neighbours(self) -> NDArray[np.int64]:
+        """The number of sampled neighbours of each vertex."""
         return np.diff(self.bounds)
 
     def mirrored(self, policy: str, shares: Sequence[float]) -> NDArray[np.float64] | None:
@@ -132,7 +132,8 @@ class _NumberPositions:
 
     def __init__(self, graph: Graph, directions: str, rows: Sequence[Graph]) -> None:
         if directions in graph.stored_directions and graph.directed:
-            rows = [graph if directions == "out" else graph.reverse]
+            stored = graph if directions == "out" else graph.reverse
+            rows = [stored] if _in_host_memory(stored) else rows
         self.rows, self._edges = rows, sum(one.m for one in rows)
 
     def of(self, vertices: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -180,15 +181,20 @@ class _Positions:
 
 def _followed_rows(graph: Graph, directions: str) -> list[Graph]:
     """Return the rows that lead from a vertex to its mirrors; none if some are not in memory."""
-    if graph.m == 0 or (graph.gpu_edges is not None and "offsets" not in vars(graph)):
+    if graph.m == 0:
         return []
     # A partition that stores in-edges mirrors the vertices with an out-edge into it.
     followed = {"in": ("out",), "out": ("in",), "both": ("out", "in")}[directions]
     if not graph.directed:
-        return [graph]
-    if not set(followed) <= set(graph.stored_directions):
+        followed = ("out",)
+    elif not set(followed) <= set(graph.stored_directions):
         return []  # building the missing rows needs as much memory as the graph
-    return [graph if one == "out" else graph.reverse for one in followed]
+    rows = [graph if one == "out" else graph.reverse for one in followed]
+    return rows if all(map(_in_host_memory, rows)) else []
+
+
+def _in_host_memory(rows: Graph) -> bool:
+    return rows.gpu_edges is None or "offsets" in vars(rows)
 
 
 def _sample(

@@ -67,8 +67,10 @@ class Numbering:
 
     def _on_host(self, name: str) -> Any:
         """Return an array in host memory, and forget the array of the element."""
-        array = vars(self).pop(name)
-        return array if self._element is None else self._element.download(array)
+        array = vars(self)[name]
+        on_host = array if self._element is None else self._element.download(array)
+        del vars(self)[name]
+        return on_host
 
     def owned_range(self, p: int) -> slice:
         """Return the places of the vertices of partition `p` in `vertices`."""
@@ -80,7 +82,7 @@ class Numbering:
         return self.vertices[self.owned_range(p)]
 
     def numbers_of(self, vertices: NDArray[Any]) -> NDArray[np.uint32]:
-        """Return the numbers of vertices; the host copies the number of a single vertex alone."""
+        """Return the numbers of vertices; for one vertex, only its number is copied."""
         if self._element is not None and len(vertices) == 1 and "numbers" not in vars(self):
             return self._element.download(self._numbers[int(vertices[0]) :][:1])
         return gathered(self.numbers, vertices.astype(np.uint32, copy=False))

@@ -82,7 +82,7 @@ struct PushHalf {
     Peers<u32> bits_of;  // the same bitmap on each GPU
     __device__ void operator()(u64 h, u32 half) const {
         if (half == 0) return;
-        atomicOr(&bits.half(h), half);
+        atomicOr_system(&bits.half(h), half);
         const Incoming* routes = (const Incoming*)incoming.at;
         for (u64 r = 0; r < incoming.length * sizeof(u64) / sizeof(Incoming); r++) {
             const Incoming& route = routes[r];
@@ -104,7 +104,8 @@ struct PushHalf {
 // barriers: the owners of the mirrors that it reached then visit their vertices. A bottom-up step has one: it sets
 // the bits of mirrors on other GPUs. So three frontiers alternate: the one of the step, the next one, and one that
 // is cleared.
-// `peers` is a table of addresses, by PeerArray and GPU. `incoming` and `mirrored` are the routes. Returns
+//
+// `peers` is a table of addresses, by PeerArray and GPU, and `incoming` has the routes. Returns
 // this GPU's (vertices, frontier_vertices, frontier_edges), and on the first GPU (levels, edges), else zeros.
 // `vertices` are those of the frontiers of all steps. It is GROUP_FAILED if a GPU did not answer.
 __global__ void PARALLEL(256, 6) search(

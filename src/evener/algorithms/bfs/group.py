@@ -1,7 +1,7 @@
 """Breadth-first search on a group of GPUs: one launch runs many levels on all of them.
 
-The kernel reads the frontiers and the offered parents of other GPUs in place. Its policy is that of a search
-on a single GPU, with the frontiers of all GPUs.
+The kernel sets the bits of mirrors on other GPUs, and reads the parents that they offer. Its policy is that
+of a search on a single GPU, with the frontiers of all GPUs.
 """
 
 from __future__ import annotations

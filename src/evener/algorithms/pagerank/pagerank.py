@@ -274,8 +274,9 @@ def _iterate(
                 _FINISH, engine.element, blocked, connected, divisor, damping, jump, teleport, rank,
                 next_contribution, publish=publish, wait=False,
             )  # fmt: skip
-            # The L1 change falls by about the same factor in each iteration.
-            summed = iteration < max_iter and not error * error < tolerance * previous
+            # The L1 change falls by about the same factor in each iteration: error² / previous comes next.
+            ends = previous < math.inf and error * error < tolerance * previous
+            summed = iteration < max_iter and not ends
             if summed:
                 array = next_contribution
                 engine.compute(_SUM, engine.element, blocked, array, pull_before=array)

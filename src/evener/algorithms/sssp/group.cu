@@ -59,7 +59,7 @@ __global__ void PARALLEL(256, 5) relax_together(
     Peers<Distance> distance_of = {peers.at + group.size};
     auto entered = [&](u32 u) {
         Distance own = look(distance[u]);
-        over_mirrors(incoming, distance_of, u, [&](Distance& mirror) { fetch_min(mirror, own); });
+        over_mirrors(incoming, distance_of, u, [&](Distance& mirror) { lower_on_peer(mirror, own); });
     };
     u64 vertices = 0, edges = 0, left = 0, waiting = 1;
     for (u64 bucket = 0; left == 0; bucket++) {
@@ -131,7 +131,7 @@ __global__ void PARALLEL(256) sweep_together(
         grid.sync();
         u64 own = sweep_rows(
             offsets, targets, weights, floor, distance, parent, pending, [&](u64 v, Distance found) {
-                over_mirrors(incoming, distance_of, v, [&](Distance& mirror) { fetch_min(mirror, found); });
+                over_mirrors(incoming, distance_of, v, [&](Distance& mirror) { lower_on_peer(mirror, found); });
             }
         );
         sweeps++;

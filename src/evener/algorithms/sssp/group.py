@@ -50,7 +50,7 @@ def settle_on_group(engine: Engine, state: SearchState, delta: float, far: np.ui
 
 
 def sweep_on_group(engine: Engine, state: SearchState, m: int, few: int) -> None:
-    """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
+    """Search all in-edges for shorter paths, until at most `few` edges lead into the improved vertices."""
     s, group = state, cast("ElementGroup", engine.group)
     peers = group.addresses([s.pending, s.distance])
     offsets, targets, _ = engine.in_

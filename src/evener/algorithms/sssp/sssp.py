@@ -243,7 +243,7 @@ def settle_distances(
 
 
 def _sweep(engine: Engine, state: SearchState, m: int, few: int) -> None:
-    """Search all in-edges for shorter paths, until at most `few` edges lead out of the improved vertices."""
+    """Search all in-edges for shorter paths, until at most `few` edges lead into the improved vertices."""
     distance, pending = state.distance, state.pending
     offsets, targets, _ = engine.in_
     weights = unsigned(engine.in_weights)

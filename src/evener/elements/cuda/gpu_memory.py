@@ -185,9 +185,9 @@ class GpuMemory(Device):
             self.wait()  # a copy waits for kernels too, but an interrupt does not end a copy
         with self._guarded("copying from the GPU"):
             if array.size == 1:  # faster than CuPy's copy
-                value = np.empty(array.shape, array.dtype)
-                runtime = self._cupy.cuda.runtime
-                runtime.memcpy(value.ctypes.data, array.data.ptr, value.nbytes, runtime.memcpyDeviceToHost)
+                value, stream = np.empty(array.shape, array.dtype), self._cupy.cuda.get_current_stream()
+                array.data.copy_to_host_async(value.ctypes.data, value.nbytes, stream)
+                stream.synchronize()
                 return value
             if array.nbytes <= COPY_BYTES or array.ndim > 1 or not array.flags.c_contiguous:
                 return np.asarray(array.get())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evener.errors import DeviceOutOfMemory
+from evener.graph.arrays import MAX_VERTICES
 from evener.graph.generators.sources import KroneckerSampler, UniformEdges
 from evener.graph.gpu_edges import GpuEdges
 from evener.graph.graph import Graph
@@ -26,7 +27,8 @@ _EDGE_BYTES, _WEIGHTED_BYTES = 48, 112
 def suits_gpu(recipe: Recipe) -> bool:
     """Return whether a GPU can generate the edges of a recipe, and faster than the host."""
     source = recipe.source
-    return isinstance(source, KroneckerSampler | UniformEdges) and source.m >= _MIN_EDGES
+    known = isinstance(source, KroneckerSampler | UniformEdges)
+    return known and source.m >= _MIN_EDGES and source.n <= MAX_VERTICES
 
 
 def graph_on_gpu(recipe: Recipe, element: CudaElement) -> Graph | None:

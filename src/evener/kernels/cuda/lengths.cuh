@@ -20,3 +20,8 @@ __device__ inline double fetch_min(double& place, double length) {
     u64 bits = (u64)__double_as_longlong(length);
     return __longlong_as_double((long long)atomicMin((u64*)&place, bits));
 }
+// The same in the memory of another GPU.
+__device__ inline void lower_on_peer(u32& place, u32 length) { atomicMin_system(&place, length); }
+__device__ inline void lower_on_peer(double& place, double length) {
+    atomicMin_system((u64*)&place, (u64)__double_as_longlong(length));
+}

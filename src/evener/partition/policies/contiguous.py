@@ -1,4 +1,4 @@
-"""The policy `contiguous`: consecutive vertices with equal stored edges, in the order of their numbers.
+"""The policy `contiguous`: consecutive vertices with a share of the stored edges.
 
 If near numbers are near in the graph, as in grids, road networks and crawls, few edges cross elements.
 """

@@ -56,9 +56,16 @@ class Bitmap:
 
     def run_between(self, first: int, end: int) -> tuple[int, int]:
         """Return the first number of the set in a range with one, and the end after the last one."""
-        begin, stop = self.counts_below(np.array([first, end]))
-        numbers = self.numbers()
-        return int(numbers[begin]), int(numbers[stop - 1]) + 1
+        begin, stop = self.counts_below(np.array([first, end])).tolist()
+        return self._number(begin), self._number(stop - 1) + 1
+
+    def _number(self, rank: int) -> int:
+        """Return the number of the set with a rank."""
+        at = int(np.searchsorted(self.ranks, rank, side="right")) - 1
+        word = int(self.words[at])
+        for _ in range(rank - int(self.ranks[at])):
+            word &= word - 1  # without its lowest bit
+        return 64 * at + (word & -word).bit_length() - 1
 
     def fill(self, first: int, end: int) -> None:
         """Add all numbers of a range, and count the bits."""

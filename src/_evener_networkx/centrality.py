@@ -7,21 +7,19 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from networkx.algorithms.centrality import betweenness as networkx_betweenness
 
-import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.lazy import ev, np
 from _evener_networkx.searches import search, searches, weighted_rows
 from _evener_networkx.table import dispatched
-from evener.graph.graph import Graph
-from evener.graph.networkx import edges_in_node_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from evener.graph.graph import Graph
     from evener.results.result import Result
 
 
@@ -57,7 +55,7 @@ def _path_rows(G: Any, weight: Any) -> Graph:
     kept = order[np.diff(tails[order] * G.n + rows.targets[order], prepend=-1) != 0]
     offsets = np.append(0, np.cumsum(np.bincount(tails[kept], minlength=G.n))).astype(np.uint64)
     own = rows.targets[kept], rows.weights[kept]
-    return Graph(offsets, own[0], weights=own[1], directed=G.is_directed(), validate=False)
+    return ev.Graph(offsets, own[0], weights=own[1], directed=G.is_directed(), validate=False)
 
 
 def _sources(G: Any, drawn: list[Any] | None) -> list[int]:
@@ -111,6 +109,8 @@ def edge_betweenness_centrality(
     # Without factors, as above.
     sums = result["centrality"] * (len(sources) / G.n * (1 if G.is_directed() else 2))
     # In NetworkX's order of edges, which decides ties. The first end of an undirected edge comes first.
+    from evener.graph.networkx import edges_in_node_order
+
     tails, heads, _, _ = edges_in_node_order(G.source, None)
     kept = slice(None) if G.is_directed() else tails <= heads
     ends = tails[kept].astype(np.int64), heads[kept].astype(np.int64)

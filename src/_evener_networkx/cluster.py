@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.lazy import ev, np
 from _evener_networkx.table import dispatched
 
 

@@ -7,18 +7,15 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from evener.errors import ArgumentError
-from evener.graph.csr import CSR, from_edges
-from evener.graph.graph import Graph
-from evener.graph.networkx import edges_in_node_order
-from evener.primitives.neighbour_rows_cpu import sort_rows
+from _evener_networkx.lazy import ev, np
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from evener.graph.csr import CSR
+    from evener.graph.graph import Graph
 
 __all__ = ["ConvertedGraph", "LeaveToNetworkXError", "collector_paused", "stable_order"]
 
@@ -51,6 +48,9 @@ def _beyond_float64(weights: NDArray[Any]) -> bool:
 
 def _rows_of(src: NDArray[np.uint32], dst: NDArray[np.uint32], weights: NDArray[Any] | None, n: int) -> CSR:
     """Return the CSR arrays of stored edges; `dst` is overwritten."""
+    from evener.graph.csr import CSR, from_edges
+    from evener.primitives.neighbour_rows_cpu import sort_rows
+
     if weights is not None or not (src[1:] >= src[:-1]).all():
         return from_edges(src, dst, weights, symmetrise=False, n=n)
     # The edges have the order of the nodes, so each row is sorted where it is.
@@ -111,16 +111,18 @@ class ConvertedGraph:
         rows = next(iter(self._weighted.values()))
         if rows.weights is None:
             return rows
-        return Graph(rows.offsets, rows.targets, directed=rows.directed, validate=False)
+        return ev.Graph(rows.offsets, rows.targets, directed=rows.directed, validate=False)
 
     @cached_property
     def simple(self) -> Graph:
         """The graph without weights and without repeated edges."""
         if not self.is_multigraph():
             return self.graph
+        from evener.graph.csr import from_edges
+
         tails = np.repeat(np.arange(self.n, dtype=np.uint32), self.out_degree)
         rows = from_edges(tails, self.graph.targets, n=self.n, symmetrise=False, duplicates="drop")
-        return Graph(*rows[:2], directed=self.is_directed(), validate=False)
+        return ev.Graph(*rows[:2], directed=self.is_directed(), validate=False)
 
     def weighted(self, attribute: Hashable | None, default: Any = 1) -> Graph:
         """Return the graph with an edge attribute as weights; without weights if no edge has the attribute.
@@ -138,15 +140,17 @@ class ConvertedGraph:
         return self._weighted[key]
 
     def _read(self, attribute: Hashable | None, default: Any) -> Graph:
+        from evener.graph.networkx import edges_in_node_order
+
         try:
             src, dst, weights, _ = edges_in_node_order(self.source, attribute, default)
             rows = _rows_of(src, dst, weights, self.n)
-        except ArgumentError as error:
+        except ev.ArgumentError as error:
             raise NotImplementedError(str(error)) from error
         if weights is not None and _beyond_float64(weights):
             msg = f"the edge attribute {attribute!r} has integers above 2^53"
             raise NotImplementedError(msg)
-        return Graph(*rows[:2], weights=rows.weights, directed=self.is_directed(), validate=False)
+        return ev.Graph(*rows[:2], weights=rows.weights, directed=self.is_directed(), validate=False)
 
     # ---- nodes and numbers --------------------------------------------------------------------------
 

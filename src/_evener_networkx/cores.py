@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.lazy import ev
 from _evener_networkx.table import dispatched, on_networkx
 
 

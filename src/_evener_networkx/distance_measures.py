@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import evener as ev
 from _evener_networkx.components import is_connected, is_strongly_connected
 from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.lazy import ev
 from _evener_networkx.searches import searches, weighted_rows
 from _evener_networkx.table import dispatched, on_networkx
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError
+from _evener_networkx.lazy import ev, np
 from _evener_networkx.table import VERSION, dispatched
 
 if TYPE_CHECKING:

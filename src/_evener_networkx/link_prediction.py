@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import evener as ev
+from _evener_networkx.lazy import ev, np
 from _evener_networkx.table import dispatched
 
 if TYPE_CHECKING:

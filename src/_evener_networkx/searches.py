@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import evener as ev
 from _evener_networkx.conversion import LeaveToNetworkXError, collector_paused, stable_order
+from _evener_networkx.lazy import ev, np
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

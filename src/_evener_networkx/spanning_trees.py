@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import evener as ev
+from _evener_networkx.lazy import ev, np
 from _evener_networkx.table import dispatched
-from evener.graph.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +23,7 @@ def _forest(G: Any, weight: Any, sign: int) -> Iterator[tuple[Any, Any]]:
     if rows.weights is not None:
         # The ranks of the weights give the same forest, also for weights below 0.
         ranks = np.unique(sign * rows.weights, return_inverse=True)[1].reshape(-1)
-        rows = Graph(rows.offsets, rows.targets, weights=ranks, directed=False, validate=False)
+        rows = ev.Graph(rows.offsets, rows.targets, weights=ranks, directed=False, validate=False)
     result = ev.spanning_forest(rows)
     order = np.argsort(result["weight"], kind="stable")
     return zip(G.named(result["u"][order]), G.named(result["v"][order]), strict=True)

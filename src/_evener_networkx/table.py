@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import networkx as nx
 
 from _evener_networkx.conversion import ConvertedGraph, LeaveToNetworkXError
-from evener.errors import ArgumentError
+from _evener_networkx.lazy import ev
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -125,7 +125,7 @@ def dispatched(
                 return function(G, *args, **kwargs)
             except LeaveToNetworkXError:
                 return on_networkx(called, G, *args, **kwargs)
-            except ArgumentError as error:
+            except ev.ArgumentError as error:
                 raise NotImplementedError(str(error)) from error
 
         if since <= VERSION and (before is None or before > VERSION):

@@ -239,6 +239,25 @@ def test_importing_networkx_does_not_import_evener():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_calls_on_small_graphs_import_neither_evener_nor_numpy():
+    """So the first call takes no longer than in NetworkX, also before kernels are compiled."""
+    code = """if True:
+        import sys
+        import networkx as nx
+
+        nx.config.backend_priority = ["evener"]
+        graph = nx.karate_club_graph()
+        nx.betweenness_centrality(graph)
+        nx.single_source_dijkstra(graph, 0, weight="weight")
+        nx.minimum_spanning_tree(graph)
+        nx.community.louvain_communities(graph, seed=1)
+        assert list(nx.connected_components(graph)) and nx.core_number(graph) and nx.triangles(graph)
+        assert "_evener_networkx.interface" in sys.modules
+        sys.exit("evener" in sys.modules or "numpy" in sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @pytest.mark.parametrize("weight", [Fraction(1, 3), True, None, 2**60, "3", float("nan")])
 def test_weights_that_are_not_exact_are_refused(weight):
     graph = nx.Graph([(0, 1, {"weight": weight}), (1, 2, {"weight": 1})])

@@ -54,7 +54,7 @@ SPEC = AlgorithmSpec(
     traffic=Traffic(pushed=0.0, pulled=0.0),
     unit="a job",
 )
-# What a rank or a CPU does that has no memory for records of others.
+# The work that an error names if there is no memory for the records of other ranks and CPUs.
 _RECEIVING = "receiving the records of a MapReduce job"
 # The share of the available memory that records may use.
 _MEMORY_SHARE = 0.5

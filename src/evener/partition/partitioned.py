@@ -13,6 +13,7 @@ from evener.kernels.cpu import partition as kernels
 from evener.kernels.vertex import NO_VERTEX
 from evener.partition.block_exchange import BlockExchange, block_bounds
 from evener.partition.distributed.graph import DistributedGraph
+from evener.partition.numbering import joined
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.agreement import call_number, collective
 from evener.system.html import escape
@@ -163,8 +164,25 @@ class PartitionedGraph:
         if self.world.size > 1:
             return self._deliver(np.concatenate([part for _, part in self._fetched(parts)]))
         gathered = self._for_each_vertex(parts[0].dtype)
-        for vertices, part in self._fetched(parts):
-            kernels.scatter_values(vertices, part, np.uint64(len(vertices)), gathered)
+        values = self._by_number(parts)
+        self._run(kernels.gather_values, values, read_only(self._numbering.numbers), gathered)
+        return gathered
+
+    @collective(own=("parts",))
+    def gather_floats(self, parts: Sequence[NDArray[Any]], *, absent: int | np.uint32) -> NDArray[np.float64]:
+        """Gather values as float64; an integer that equals `absent` becomes infinity.
+
+        This is a collective operation; all ranks must call it.
+        """
+        self._check_parts(parts)
+        if self.world.size > 1 or parts[0].dtype.kind == "f":
+            values: NDArray[Any] = self.gather(parts)
+            return values if values.dtype.kind == "f" else np.where(values == absent, np.inf, values)
+        gathered = self._for_each_vertex(np.dtype(np.float64))
+        self._run(
+            kernels.gather_floats, self._by_number(parts), read_only(self._numbering.numbers),
+            parts[0].dtype.type(absent), gathered,
+        )  # fmt: skip
         return gathered
 
     @collective(own=("parts",))
@@ -182,14 +200,7 @@ class PartitionedGraph:
         self._check_parts(parts, numbers=True)
         if self.world.size > 1:
             return self._ids_of(self._deliver(np.concatenate(list(self._global_numbers(parts)))))
-        gathered = self._for_each_vertex(np.dtype(np.int64))
-        ids = _integer_ids(self.graph)
-        for element, partition, part in zip(self.elements, self.partitions, parts, strict=True):
-            vertices, owned = read_only(element.download(partition.vertices)), np.uint64(partition.owned)
-            numbers = element.download(part)
-            beyond = kernels.scatter_ids(vertices, numbers, vertices, ids, owned, gathered)
-            _check_numbers(beyond, len(vertices), f"local numbers on {element.name}")
-        return gathered
+        return self._gathered_ids(list(self._global_numbers(parts)))
 
     @collective(own=("parts",))
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
@@ -206,14 +217,7 @@ class PartitionedGraph:
         self._check_parts(parts, numbers=True)
         if self.world.size > 1:
             return self._ids_of(self.gather(parts))
-        gathered = self._for_each_vertex(np.dtype(np.int64))
-        ids = _integer_ids(self.graph)
-        none = read_only(np.empty(0, np.uint32))
-        for vertices, part in self._fetched(parts):
-            owned = np.uint64(len(vertices))
-            beyond = kernels.scatter_ids(read_only(vertices), part, none, ids, owned, gathered)
-            _check_numbers(beyond, self.graph.n, "the graph's numbers")
-        return gathered
+        return self._gathered_ids([part for _, part in self._fetched(parts)])
 
     def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the values of each partition's vertices and mirrors; the inverse of `gather`."""
@@ -235,6 +239,25 @@ class PartitionedGraph:
             bounds = block_bounds(self.graph.n, self.world.size)
             self._exchange = BlockExchange(self.world, bounds, owned)
         return self._exchange.deliver(values)
+
+    def _gathered_ids(self, parts: list[NDArray[np.uint32]]) -> NDArray[np.int64]:
+        """Return the ids of the vertices whose global numbers the parts have."""
+        gathered = self._for_each_vertex(np.dtype(np.int64))
+        beyond = self._run(
+            kernels.gather_ids, read_only(joined(parts)), read_only(self._numbering.numbers),
+            _integer_ids(self.graph), gathered,
+        )  # fmt: skip
+        _check_numbers(beyond, self.graph.n, "the graph's numbers")
+        return gathered
+
+    def _by_number(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return the values of all vertices by number, in host memory."""
+        return read_only(joined([part for _, part in self._fetched(parts)]))
+
+    def _run(self, kernel: Any, *args: Any) -> Any:
+        """Run a kernel of the host on the threads of the only element, or else on all threads."""
+        only = self.elements[0] if len(self.elements) == 1 else None
+        return kernel(*args) if only is None or only.kind != "cpu" else only.run(kernel, *args)
 
     def _global_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> Iterator[NDArray[np.uint32]]:
         """Yield the global numbers of each partition's values, which are local numbers."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evener.kernels.cpu.jit import serial
-from evener.kernels.cpu.partition import NEEDED, NOT_NEEDED, OWN, scatter_ids, scatter_values
+from evener.kernels.cpu.partition import NEEDED, NOT_NEEDED, OWN
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = [
     "add_degrees",
@@ -130,3 +131,26 @@ def put_weighted(keys, order, given, begin, targets, weights):
     for i in range(len(order)):
         targets[begin + i] = keys[order[i]] & np.uint64(_LOW_HALF)
         weights[begin + i] = given[order[i]]
+
+
+@serial
+def scatter_values(vertices, values, owned, gathered):
+    for i in range(owned):
+        gathered[vertices[i]] = values[i]
+
+
+@serial
+def scatter_ids(vertices, numbers, to_global, ids, owned, gathered):
+    beyond = np.uint64(0)
+    limit = np.uint64(len(to_global) if len(to_global) > 0 else len(gathered))
+    for i in range(owned):
+        number = np.uint64(numbers[i])
+        if number == NO_VERTEX:
+            gathered[vertices[i]] = -1
+        elif number >= limit:
+            beyond += np.uint64(1)
+        else:
+            if len(to_global) > 0:
+                number = np.uint64(to_global[number])
+            gathered[vertices[i]] = ids[number] if len(ids) > 0 else np.int64(number)
+    return beyond

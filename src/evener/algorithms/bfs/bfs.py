@@ -122,11 +122,12 @@ def search_edges(
     pg: PartitionedGraph,
     goal: Goal,
     parameters: Mapping[str, Any],
-    as_distance: Callable[[NDArray[Any]], NDArray[Any]] = lambda steps: steps,
+    *,
+    floats: bool = False,
 ) -> Result:
     """Return a search, for an algorithm whose distances are numbers of edges.
 
-    `as_distance` converts distances in edges, int32 of shape (n,), to distances of the algorithm.
+    Distances are int32 and -1 if unreached, or with `floats` float64 and infinite.
     """
     undirected = not pg.graph.directed
     engine = run.engine(from_both_ends=undirected)
@@ -136,7 +137,7 @@ def search_edges(
     engine.finish()
     edges = int(engine.compute(kernels.edges_reached, engine.out[0], engine.owned, distance))
     arrays: dict[str, Callable[[], NDArray[Any]]] = {
-        "distance": lambda: as_distance(pg.gather(distance)),
+        "distance": lambda: pg.gather_floats(distance, absent=-1) if floats else pg.gather(distance),
         "parent": Gathered(pg, parent, "numbers"),
     }
     edges = edges if pg.graph.directed else edges // 2

@@ -50,7 +50,7 @@ class Tuning:
     alpha_of_hubs: int = 60
     hub_degree: int = 8
     beta: int = 18
-    flood: int = 2
+    flood: int = 8
     narrow: int = 1 << 12
     narrow_levels: int = 64
     fused: bool = False

@@ -22,7 +22,9 @@ from evener.kernels.cpu.atomics import fetch_or
 from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.frontier import BUFFER, append
 from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.simd import prefetch
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, queue_part, split_queue, take_chunk
+from evener.kernels.vertex import NO_VERTEX
 
 __all__ = [
     "begin",
@@ -38,10 +40,13 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
+_WORD = np.uint64(64)
 # Largest chunk of queue parts.
 _QUEUE_CHUNK = np.uint64(16)
 # Words of 64 vertices in a chunk.
 _WORD_CHUNK = np.uint64(64)
+# Rows between the row that a bottom-up step reads and the row that it prefetches.
+_AHEAD = np.uint64(16)
 # Vertices in a chunk.
 _VERTEX_CHUNK = np.uint64(1 << 13)
 
@@ -143,24 +148,24 @@ def _scatter_worker(
             number = vertices[u]
             for e in range(begin, end):
                 v = np.uint64(targets[e])
-                bit = _ONE << (v & _LOW_BITS)
-                if visited[v >> _SIX] & bit:
+                if visited[v >> _SIX] & (_ONE << (v & _LOW_BITS)):
                     continue
-                if fetch_or(visited, v >> _SIX, bit) & bit:
-                    continue
+                # Threads that write the same parent at once are on the same level, so either value is right.
                 if v >= owned:
-                    candidate[v] = number
-                else:
+                    if candidate[v] == NO_VERTEX:
+                        candidate[v] = number
+                elif parent[v] == NO_VERTEX:
                     parent[v] = number
         first = take_chunk(counter, chunk)
 
 
 @parallel
 def scatter_parents(offsets, targets, vertices, owned, queue, length, parent, visited, candidate):
-    """Set `visited` and `parent` of the unvisited neighbours of the queued vertices.
+    """Set `parent` or `candidate` of the unvisited neighbours of the queued vertices.
 
     For a frontier with many edges, `scatter_parents` and `collect_new` together replace `top_down_step`. The
-    writes of `scatter_parents` are random, so `collect_new` makes all other writes in vertex order.
+    writes of `scatter_parents` are random, so it needs no atomic update, and `collect_new` makes all other
+    writes in vertex order.
     """
     in_pieces, parts, chunk = split_queue(offsets, queue, length[_ZERO], _QUEUE_CHUNK)
     counter = new_counter()
@@ -173,19 +178,36 @@ def scatter_parents(offsets, targets, vertices, owned, queue, length, parent, vi
 
 
 @inline_step
+def _new_vertices(parent, candidate, owned, w, unvisited, rows):
+    """Return the bits of the vertices of word `w` that have a parent or a candidate now."""
+    new = _ZERO
+    first = w << _SIX
+    for i in range(min(_WORD, rows - first)):
+        v = first + i
+        named = parent[v] if v < owned else candidate[v]
+        new |= np.uint64(named != NO_VERTEX) << i
+    return new & unvisited
+
+
+@inline_step
 def _collect_worker(
-    offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length, counter
+    offsets, owned, parent, candidate, visited, level, distance, updates, next_queue, next_length, counter
 ):
     buffer = np.empty(BUFFER, np.uint32)
     held = 0
     frontier_vertices = _ZERO
     frontier_edges = _ZERO
     new_mirrors = _ZERO
-    words = np.uint64(len(visited))
+    rows = np.uint64(len(candidate))
+    words = (rows + _LOW_BITS) >> _SIX
     first = take_chunk(counter, _WORD_CHUNK)
     while first < words:
         for w in range(first, min(first + _WORD_CHUNK, words)):
-            new = visited[w] & ~visited_before[w]
+            unvisited = ~visited[w]
+            if unvisited == _ZERO:
+                continue
+            new = _new_vertices(parent, candidate, owned, w, unvisited, rows)
+            visited[w] |= new
             mine = new
             if (w + _ONE) << _SIX > owned:
                 mine &= (_ONE << (owned & _LOW_BITS)) - _ONE if w << _SIX < owned else _ZERO
@@ -208,10 +230,13 @@ def _collect_worker(
 
 
 @parallel
-def collect_new(offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length):
-    """Append the owned vertices that are not in `visited_before` to the queue; flag mirrors in `updates`.
+def collect_new(
+    offsets, owned, visited_before, parent, candidate, visited, level, distance, updates, next_queue,  # noqa: ARG001 - for GPUs
+    next_length,
+):  # fmt: skip
+    """Visit the vertices that `scatter_parents` reached: queue owned vertices, flag mirrors in `updates`.
 
-    Returns (frontier_vertices, frontier_edges, new_mirrors).
+    `visited_before` is for GPUs. Returns (frontier_vertices, frontier_edges, new_mirrors).
     """
     frontier_vertices = _ZERO
     frontier_edges = _ZERO
@@ -219,7 +244,7 @@ def collect_new(offsets, owned, visited_before, visited, level, distance, update
     counter = new_counter()
     for _ in prange(WORKERS):
         a, s, o = _collect_worker(
-            offsets, np.uint64(owned), visited_before, visited, np.int32(level), distance, updates,
+            offsets, np.uint64(owned), parent, candidate, visited, np.int32(level), distance, updates,
             next_queue, next_length, counter,
         )  # fmt: skip
         frontier_vertices += a
@@ -304,6 +329,7 @@ def _bottom_up_worker(
                 bit = unvisited & (~unvisited + _ONE)
                 v = (w << _SIX) + trailing_zeros(unvisited)
                 unvisited ^= bit
+                prefetch(targets, offsets[min(v + _AHEAD, rows)])
                 for e in range(offsets[v], offsets[v + _ONE]):
                     u = np.uint64(targets[e])
                     if frontier[u >> _SIX] & (_ONE << (u & _LOW_BITS)):

@@ -38,7 +38,7 @@ class Search:
         # Large arrays first: a GPU fills them while the host allocates the others.
         self.distance, self.parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
         # Without mirrors no parent is offered, so any array serves as `offered`.
-        self.offered = engine.array("uint32") if engine.routes else self.parent
+        self.offered = engine.array("uint32", NO_VERTEX) if engine.routes else self.parent
         self.visited, self.visited_before, self.arrived, self.frontier, self.next_frontier = engine.bitmaps(5)
         self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
         self.length, self.next_length = engine.counters(2)
@@ -217,9 +217,9 @@ class Search:
             self.parent, self.visited, self.offered,
         )  # fmt: skip
         return engine.compute(
-            kernels.collect_new, offsets, engine.owned, self.visited_before, self.visited, self.level,
-            self.distance, self.arrived, self.next_queue, self.next_length, count_next_active=True,
-            reduce=list,
+            kernels.collect_new, offsets, engine.owned, self.visited_before, self.parent, self.offered,
+            self.visited, self.level, self.distance, self.arrived, self.next_queue, self.next_length,
+            count_next_active=True, reduce=list,
         )  # fmt: skip
 
     def _receive_parents(self, edges: int) -> None:

@@ -169,7 +169,7 @@ def sssp(
         if dtype is not None:
             fits = dtype.kind in "iu" and bool(heaviest < FAR)
             return _search_weights(run, pg, goal, parameters, integers=fits)
-        return search_edges(run, pg, goal, parameters, _unreached_infinite)
+        return search_edges(run, pg, goal, parameters, floats=True)
 
     return search_each(goal, run, search) if several else search(goal)
 
@@ -191,7 +191,7 @@ def _search_weights(
             check_range(pg, tree.distance, limit=goal.limit(engine, tree.distance, math.inf))
     distance, parent = tree.distance, tree.parent
     arrays: dict[str, Callable[[], NDArray[Any]]] = {
-        "distance": lambda: _as_float(pg.gather(distance)),
+        "distance": lambda: pg.gather_floats(distance, absent=FAR),
         "parent": Gathered(pg, parent, "vertices"),
     }
     edges = tree.edges if pg.graph.directed else tree.edges // 2
@@ -339,11 +339,3 @@ def _bucket_width(graph: Graph) -> float:
         mean = float(finite.mean(dtype=np.float64)) if len(finite) else 0.0
     width = 2 * mean * graph.n / graph.m if mean else 0.0
     return width if 0 < width < math.inf else 1.0
-
-
-def _as_float(distance: NDArray[Any]) -> NDArray[np.float64]:
-    return distance if distance.dtype.kind == "f" else np.where(distance == FAR, np.inf, distance)
-
-
-def _unreached_infinite(steps: NDArray[np.int32]) -> NDArray[np.float64]:
-    return np.where(steps < 0, np.inf, steps)

@@ -20,6 +20,7 @@ from numba import prange
 from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, fetch_min, load
 from evener.kernels.cpu.chunks import chunk_count
 from evener.kernels.cpu.jit import inline_step, parallel, serial
+from evener.kernels.cpu.simd import prefetch
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 
 __all__ = [
@@ -41,6 +42,9 @@ _ZERO = np.uint64(0)
 _CHUNK = np.uint64(1 << 11)
 # Pairs a thread collects before it appends them to the shared list.
 _BUFFER = 256
+# Rows between the row that is linked and the row whose edges, and whose trees, are prefetched.
+_ROWS_AHEAD = np.uint64(32)
+_TREES_AHEAD = np.uint64(12)
 # Vertices in the sample for the largest tree.
 _SAMPLE = np.uint64(1 << 10)
 
@@ -84,6 +88,10 @@ def _link_first_worker(offsets, targets, rows, count, component, counter):
     first = take_chunk(counter, _CHUNK)
     while first < rows:
         for v in range(first, min(first + _CHUNK, rows)):
+            prefetch(targets, offsets[min(v + _ROWS_AHEAD, rows)])
+            ahead = min(v + _TREES_AHEAD, rows - _ONE)
+            for e in range(offsets[ahead], min(offsets[ahead] + count, offsets[ahead + _ONE])):
+                prefetch(component, targets[e])
             for e in range(offsets[v], min(offsets[v] + count, offsets[v + _ONE])):
                 _link(component, v, targets[e])
         first = take_chunk(counter, _CHUNK)

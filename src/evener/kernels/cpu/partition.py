@@ -18,6 +18,8 @@ __all__ = [
     "OWN",
     "assign",
     "count_owned",
+    "gather_floats",
+    "gather_ids",
     "gather_values",
     "invert_order",
     "mark_owned",
@@ -29,8 +31,6 @@ __all__ = [
     "replace_by_place",
     "row_lengths",
     "row_prefixes",
-    "scatter_ids",
-    "scatter_values",
     "sum_degrees",
 ]
 
@@ -41,7 +41,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX, _LAST_BIT = np.uint64(6), np.uint64(63)
 # Values per gather or scatter step of a thread.
-_SCATTER_CHUNK = np.uint64(1 << 14)
+_GATHER_CHUNK = np.uint64(1 << 14)
 
 
 @serial
@@ -295,53 +295,54 @@ def _gather_chunk(values, places, gathered, first, last):
 def gather_values(values, places, gathered):
     """Set ``gathered[i] = values[places[i]]``."""
     count = np.uint64(len(places))
-    for r in prange(chunk_count(count, _SCATTER_CHUNK)):
-        first = np.uint64(r) * _SCATTER_CHUNK
-        _gather_chunk(values, places, gathered, first, min(first + _SCATTER_CHUNK, count))
+    for r in prange(chunk_count(count, _GATHER_CHUNK)):
+        first = np.uint64(r) * _GATHER_CHUNK
+        _gather_chunk(values, places, gathered, first, min(first + _GATHER_CHUNK, count))
 
 
 @inline_step
-def _scatter_chunk(vertices, values, gathered, first, last):
+def _gather_floats_chunk(values, places, absent, gathered, first, last):
     for i in range(first, last):
-        gathered[vertices[i]] = values[i]
+        value = values[places[i]]
+        gathered[i] = np.inf if value == absent else np.float64(value)
 
 
 @parallel
-def scatter_values(vertices, values, owned, gathered):
-    """Set ``gathered[vertices[i]] = values[i]`` for the owned vertices."""
-    for r in prange(chunk_count(owned, _SCATTER_CHUNK)):
-        first = np.uint64(r) * _SCATTER_CHUNK
-        _scatter_chunk(vertices, values, gathered, first, min(first + _SCATTER_CHUNK, owned))
+def gather_floats(values, places, absent, gathered):
+    """Set ``gathered[i] = values[places[i]]``, or infinity where the integer is `absent`."""
+    count = np.uint64(len(places))
+    for r in prange(chunk_count(count, _GATHER_CHUNK)):
+        first = np.uint64(r) * _GATHER_CHUNK
+        last = min(first + _GATHER_CHUNK, count)
+        _gather_floats_chunk(values, places, absent, gathered, first, last)
 
 
 @inline_step
-def _scatter_ids_chunk(vertices, numbers, to_global, ids, gathered, first, last):
-    local = len(to_global) > 0
-    limit = np.uint64(len(to_global) if local else len(gathered))
+def _gather_ids_chunk(numbers, places, ids, gathered, first, last):
+    limit = np.uint64(len(places))
     beyond = _ZERO
     for i in range(first, last):
-        number = np.uint64(numbers[i])
+        number = np.uint64(numbers[places[i]])
         if number == NO_VERTEX:
-            gathered[vertices[i]] = -1
+            gathered[i] = -1
         elif number >= limit:
             beyond += _ONE
         else:
-            if local:
-                number = np.uint64(to_global[number])
-            gathered[vertices[i]] = ids[number] if len(ids) > 0 else np.int64(number)
+            gathered[i] = ids[number] if len(ids) > 0 else np.int64(number)
     return beyond
 
 
 @parallel
-def scatter_ids(vertices, numbers, to_global, ids, owned, gathered):
-    """Set ``gathered[vertices[i]] = ids[to_global[numbers[i]]]`` for unsigned numbers of vertices.
+def gather_ids(numbers, places, ids, gathered):
+    """Set ``gathered[i] = ids[numbers[places[i]]]`` for unsigned numbers of vertices.
 
-    Without `to_global`, the numbers are global. Without `ids`, global numbers replace the ids. No vertex
-    gives -1. Returns how many numbers are out of range; their results are undefined.
+    Without `ids`, the numbers replace the ids. No vertex gives -1. Returns how many numbers are out of range;
+    their results are undefined.
     """
     beyond = _ZERO
-    for r in prange(chunk_count(owned, _SCATTER_CHUNK)):
-        first = np.uint64(r) * _SCATTER_CHUNK
-        last = min(first + _SCATTER_CHUNK, owned)
-        beyond += _scatter_ids_chunk(vertices, numbers, to_global, ids, gathered, first, last)
+    count = np.uint64(len(places))
+    for r in prange(chunk_count(count, _GATHER_CHUNK)):
+        first = np.uint64(r) * _GATHER_CHUNK
+        last = min(first + _GATHER_CHUNK, count)
+        beyond += _gather_ids_chunk(numbers, places, ids, gathered, first, last)
     return beyond

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Numbering", "gathered", "joined", "number_vertices"]
 
+# Places below which waking the threads takes longer than the work.
+_FEW = 1 << 12
+
 
 class Numbering:
     """The numbers of all vertices, in host memory or in the memory of an element.
@@ -127,6 +130,8 @@ def number_vertices(by_degree: NDArray[np.uint32], owner: NDArray[Any], partitio
 
 def gathered(values: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:
     """Return the values at some places."""
+    if len(places) < _FEW:
+        return values[places]
     found = np.empty(len(places), values.dtype)
     kernels.gather_values(read_only(values), read_only(places), found)
     return found

@@ -204,6 +204,9 @@ TEXTS = {
     "one line": b"0 1\n",
     "names and weights": b"# Undirected graph\nann,bob,2\nbob,eve,1.5,\n# a\n1,ann,3\n",
     "a leading zero at the end": b"# Without edges: 5\n0 1\n" + b"1 2\n" * 20 + b"02 2\n",
+    "column names": b"u v\n0 1\n1 2\n",
+    "column names and weights": b"# Undirected graph\nsrc,dst,weight\n7,2,300\n2,9,5\n",
+    "column names and a leading zero": b"source\ttarget\n1\t2\n02\t1\n",
     "integers with a point": b"# Without edges: 3 9\n1.0 2.0\n2.0 7.0\n7.0 1.0\n",
 }
 

@@ -613,6 +613,29 @@ def test_every_rank_has_the_command_that_resumes_the_run(tmp_path):
     assert run_ranks(2, run) == ["the same again"] * 2
 
 
+def test_no_rank_has_a_command_before_the_first_valid_checkpoint(monkeypatch, tmp_path):
+    """A rank other than 0 learns from rank 0 whether a manifest was written. A run that continues has one."""
+    path = tmp_path / "c"
+
+    def run(world, **how):
+        found = []
+        ev.pagerank(
+            ev.partition("rmat:5", "cpu:1"),
+            checkpoint=ev.Checkpoint(path, every="1step", command="the same again", **how),
+            progress=lambda _: found.append(world.recovery),
+        )
+        return found[0], world.recovery
+
+    def fail(*_):
+        raise OSError("no space")
+
+    with monkeypatch.context() as refusing:
+        refusing.setattr(CheckpointFolder, "commit", fail)
+        assert run_ranks(2, run) == [("", "")] * 2
+    assert run_ranks(2, run) == [("", "the same again")] * 2
+    assert run_ranks(2, partial(run, resume=True)) == [("the same again",) * 2] * 2
+
+
 @pytest.mark.parametrize("other", ["another folder", None])
 def test_ranks_with_other_checkpoints_are_refused(tmp_path, other):
     given = [ev.Checkpoint(tmp_path), other and ev.Checkpoint(tmp_path / other)]

@@ -58,6 +58,54 @@ def test_five_algorithms(monkeypatch, transport):
     check_parity(transport, "cuda:local", "cpu:1,cuda:local")
 
 
+PLACES = """
+import numpy as np
+import evener as ev
+from evener.partition.upload import edges_on_host
+from evener.system.world import SingleProcess, current_world, enter_world
+from support.pair_cover import pairwise_cover
+
+def arrays_of(pg):
+    for p, element in zip(pg.partitions, pg.elements, strict=True):
+        found = [p.mirror_bounds, *map(element.download, (p.vertices, p.out_degree))]
+        for edges in p.directions:
+            found += [element.download(edges.offsets), element.download(edges.blocks)]
+            columns = [edges.targets] if edges.weights is None else [edges.targets, edges.weights]
+            found += [edges_on_host(column, element) for column in columns]
+        yield found
+
+world = current_world()
+rows = pairwise_cover(
+    ["rmat:11", "uniform:10"],
+    ["", ",weights=1..255", ",weights=real"],
+    ["", ",directed"],
+    ["both", "out", "in"],
+    ["random", "high", "low", "contiguous", "hash", "C-PG"],
+)
+for model, weights, directed, directions, policy in rows:
+    spec = model + weights + directed
+    how = {"policy": policy, "directions": directions, "seed": 3}
+    placed = ev.partition(spec, "cuda:local", **how)
+    [found] = arrays_of(placed)
+    every = world.allgather(found)
+    enter_world(SingleProcess())
+    if world.rank == 0:
+        whole = ev.partition(ev.read(spec), "cuda:0,cuda:1", **how)
+        for own, expected in zip(every, arrays_of(whole), strict=True):
+            for one, other in zip(own, expected, strict=True):
+                np.testing.assert_array_equal(one, other, err_msg=f"{spec} {how}", strict=True)
+    enter_world(world)
+if world.rank == 0:
+    print("all equal")
+"""
+
+
+def test_partitions_of_ranks():
+    """Ranks that generate parts have the partitions that the GPUs of one process build."""
+    done = mpiexec(2, PLACES)
+    assert (done.returncode, done.stdout) == (0, "all equal\n"), done.stderr
+
+
 JOBS = """
 import sys
 import numpy as np

@@ -13,8 +13,12 @@ import pytest
 import evener as ev
 from evener.graph.formats.file import Source
 from evener.graph.formats.text_part import part_of
+from evener.graph.generators.sources import KroneckerSampler
+from evener.partition.policy import find_policy, policy_names
+from evener.system.world import current_world
 from evener.testing.ranks import run_ranks
 from support.expected_results import ITERATIONS, Truth, whole
+from support.pair_cover import pairwise_cover
 
 ROWS = import_module("evener.partition.distributed.rows")
 
@@ -53,7 +57,7 @@ def check(source, ranks, *, on="cpu:1", reading=None, **how):
     assert_same_partitions(parts, expected.partitions)
 
 
-SPECS = ["rmat:8,weights=1..255", "rmat:7,directed,weights=real", "grid:5x7", "kronecker:11/10,power=4"]
+SPECS = ["rmat:8,weights=1..255", "rmat:7,directed,stored=in", "grid:5x7", "kronecker:11/10,power=4"]
 HOW = {
     1: {"policy": "random", "directions": "both"},
     2: {"policy": "high", "directions": "out", "alpha": 0.4, "on": "cpu:1,cpu:1"},
@@ -62,21 +66,75 @@ HOW = {
 }
 
 
+def test_each_rank_generates_its_own_edges(monkeypatch):
+    """No rank computes an edge outside its third of the edges."""
+    fill, found = KroneckerSampler.fill, {}
+
+    def noted(self, start, stop, *ends):
+        found.setdefault(current_world().rank, []).append((start, stop))
+        fill(self, start, stop, *ends)
+
+    monkeypatch.setattr(KroneckerSampler, "fill", noted)
+    run_ranks(3, lambda _: ev.partition("rmat:9,edge_factor=6", "cpu:1"))
+    bounds = {rank: (min(ranges)[0], max(ranges)[1]) for rank, ranges in found.items()}
+    assert bounds == {0: (0, 1024), 1: (1024, 2048), 2: (2048, 3072)}
+
+
 @pytest.mark.parametrize("ranks", HOW)
 @pytest.mark.parametrize("spec", SPECS)
 def test_generators(spec, ranks):
     check(spec, ranks, **HOW[ranks])
 
 
-@pytest.mark.parametrize("policy", ["C-PG", "DP-OH", "PD-LR", "hash", "lpt"])
-def test_policies_of_degrees(policy):
-    """Ranks with parts of the graph choose the same owners as ranks with the whole graph."""
-    spec, how = "rmat:7,directed", {"on": "cpu:1,cpu:1", "policy": policy, "seed": 2}
+# These policies divide vertices among the ranks, and then among the elements of each rank.
+BY_RANK = [name for name in policy_names() if name.startswith(("DP-", "PD-"))]
+
+
+@pytest.mark.parametrize(
+    ("policy", "ranks", "spec", "weights", "directed", "directions"),
+    pairwise_cover(
+        policy_names(),
+        [1, 2, 3],
+        ["rmat:7", "uniform:6,edge_factor=4"],
+        ["", ",weights=1..255", ",weights=real"],
+        [False, True],
+        ["out", "in", "both"],
+    ),
+)
+def test_three_ways_to_place_a_graph(policy, ranks, spec, weights, directed, directions):
+    """One process, ranks with the whole graph and ranks that generate parts have equal partitions."""
+    if policy == "metis":
+        pytest.importorskip("pymetis")
+    spec += weights + ",directed" * directed
+    how = {"policy": policy, "alpha": 0.4, "directions": directions, "seed": 2}
     graph = ev.read(spec)
-    whole = run_ranks(2, lambda _: ev.partition(graph, **how).partitions)
-    parts = run_ranks(2, lambda _: ev.partition(spec, **how).partitions)
-    for found, expected in zip(parts, whole, strict=True):
+
+    def place(given):
+        placed = run_ranks(ranks, lambda _: ev.partition(given, "cpu:1,cpu:1", **how))
+        return [p for pg in placed for p in pg.partitions], {
+            k: r for pg in placed for k, r in routes(pg).items()
+        }
+
+    ways = [place(graph)]
+    if find_policy(policy).needs != "edges" or ranks == 1:
+        ways.append(place(spec))
+    if policy not in BY_RANK:
+        pg = ev.partition(graph, ["cpu:1"] * 2 * ranks, **how)
+        ways.append((pg.partitions, routes(pg)))
+    (expected, expected_routes), *others = ways
+    for found, found_routes in others:
         assert_same_partitions(found, expected)
+        assert found_routes == expected_routes
+
+
+def routes(pg):
+    """Return the mirrors of each route to a vertex of this rank, by the two partitions."""
+    own = {partition.index for partition in pg.partitions}
+    return {
+        (route.mirror_partition, route.owner): (route.begin, route.first, route.index.tolist())
+        for route in pg.routes
+        if route.owner in own
+    }
 
 
 def test_policies_that_need_all_edges_are_rejected():
@@ -146,6 +204,9 @@ TEXTS = {
     "one line": b"0 1\n",
     "names and weights": b"# Undirected graph\nann,bob,2\nbob,eve,1.5,\n# a\n1,ann,3\n",
     "a leading zero at the end": b"# Without edges: 5\n0 1\n" + b"1 2\n" * 20 + b"02 2\n",
+    "column names": b"u v\n0 1\n1 2\n",
+    "column names and weights": b"# Undirected graph\nsrc,dst,weight\n7,2,300\n2,9,5\n",
+    "column names and a leading zero": b"source\ttarget\n1\t2\n02\t1\n",
     "integers with a point": b"# Without edges: 3 9\n1.0 2.0\n2.0 7.0\n7.0 1.0\n",
 }
 

@@ -86,7 +86,6 @@ def vertices_as_stored(
 
 def by_descending_degree(degree: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.uint32]:
     """Return the positions of degrees in descending order; equal degrees keep their order."""
-    degree = degree.astype(np.uint64, copy=False)
     by_degree = np.empty(len(degree), dtype=np.uint32)
     degrees = int(degree.max(initial=0)) + 2
     require(8 * degrees, "sorting vertices by their degrees")

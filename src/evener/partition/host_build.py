@@ -51,6 +51,8 @@ class HostPart:
         The row of each owned vertex in `stored`.
     targets : ndarray of uint32, optional
         The vertex of each value in the rows. Default: the values are vertices.
+    in_place : bool, default False
+        As in `PendingEdges`.
     """
 
     def __init__(
@@ -59,8 +61,11 @@ class HostPart:
         stored: Mapping[str, Graph | CSR],
         own: NDArray[np.uint32],
         targets: NDArray[np.uint32] | None = None,
+        *,
+        in_place: bool = False,
     ) -> None:
         self.p, self._stored, self._own, self.targets = p, stored, own, targets
+        self._in_place = in_place
         self._row_bounds = {}
         for direction, rows in stored.items():
             bounds = self._row_bounds[direction] = np.zeros(len(own) + 1, np.uint64)
@@ -103,7 +108,7 @@ class HostPart:
         stored = {
             direction: pending_edges(
                 rows, self._own, self._row_bounds[direction], self._numbers, len(vertices), order,
-                self._boundary[direction],
+                self._boundary[direction], in_place=self._in_place,
             )
             for direction, rows in self._stored.items()
         }  # fmt: skip
@@ -141,8 +146,8 @@ def build_on_host(
         mirrors, degrees = (values.pop(0) for values in found)
         if len(mirrors):  # otherwise the vertices are in descending degree
             vertices = np.concatenate([vertices, mirrors])
-            degrees = np.concatenate([out_degree[own], degrees], dtype=np.uint64)
             del mirrors  # its memory is for the sort
+            degrees = np.concatenate([out_degree[own], degrees])
             order = by_descending_degree(degrees)
             del degrees
         built.append(part.finish(vertices, out_degree[own], order, directed=directed))

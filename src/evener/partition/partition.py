@@ -113,6 +113,8 @@ class PendingEdges:
         Number of owned vertices and mirrors.
     order : ndarray of uint32, shape (L + M,)
         Local numbers in the order of neighbours in rows: hubs come first. Empty if rows ascend.
+    in_place : bool
+        Whether an element may overwrite the rows, which are consecutive. Nothing else reads them.
     """
 
     graph: Graph | CSR
@@ -122,6 +124,7 @@ class PendingEdges:
     position: NDArray[np.uint32]
     vertices: int
     order: NDArray[np.uint32]
+    in_place: bool = False
 
     def __len__(self) -> int:
         return int(self.bounds[-1])
@@ -214,10 +217,12 @@ def pending_edges(
     vertices: int,
     order: NDArray[np.uint32],
     boundary: int,
+    *,
+    in_place: bool = False,
 ) -> Edges:
     """Return edges that are to be written; the arguments are as in `PendingEdges` and `Edges`."""
     blocks = work_blocks(bounds)
-    targets = PendingEdges(rows, owned, bounds, blocks, position, vertices, order)
+    targets = PendingEdges(rows, owned, bounds, blocks, position, vertices, order, in_place)
     return Edges(bounds, targets, None, blocks, int(np.searchsorted(bounds, bounds[-1])), boundary)
 
 

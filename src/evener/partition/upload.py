@@ -82,11 +82,15 @@ def edges_on_host(array: Any, element: Element) -> NDArray[Any]:
 
 def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[Any, Any]:
     """Write targets and weights to an element's memory, the first `on_host` of each to host memory."""
-    graph = edges.graph
-    targets = element.allocate_edges(len(edges), np.dtype(np.uint32), on_host)
-    weights = None
-    if graph.weights is not None:
-        weights = element.allocate_edges(len(edges), graph.weights.dtype, on_host)
+    graph, weights = edges.graph, None
+    if edges.in_place and element.addressable and len(edges):
+        begin = int(graph.offsets[edges.owned[0]])
+        targets = graph.targets[begin : begin + len(edges)]
+        weights = None if graph.weights is None else graph.weights[begin : begin + len(edges)]
+    else:
+        targets = element.allocate_edges(len(edges), np.dtype(np.uint32), on_host)
+        if graph.weights is not None:
+            weights = element.allocate_edges(len(edges), graph.weights.dtype, on_host)
     # Rows begin with hubs, because searches leave a row at the first hit.
     # Column blocks need ascending rows, because they are found by bisection.
     ascend = element.table_columns and not on_host

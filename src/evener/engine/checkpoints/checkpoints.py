@@ -226,6 +226,7 @@ class _WrittenCheckpoints(Checkpoints):
     def _open(self, found: list[int]) -> Saved:
         """Return the newest valid generation of those found."""
         saved = open_newest(self._folder, found, self._world, self._pg.graph.n, self._run)
+        self._note_recovery(valid=True)
         if self._world.rank == 0:
             self._folder.keep(saved.generation, saved.manifest)
             step = saved.manifest.step
@@ -267,8 +268,11 @@ class _WrittenCheckpoints(Checkpoints):
         self.restored = False
         self.steps += 1
         due = self._checkpoint.is_due(self.steps - self._last_step, perf_counter() - self._last_time)
-        facts = self._world.allgather((self._outcome(), due, self._folder.oldest_kept))
-        outcomes, due_on, oldest_kept = zip(*facts, strict=True)
+        facts = self._world.allgather(
+            (self._outcome(), due, self._folder.oldest_kept, bool(self._world.recovery))
+        )
+        outcomes, due_on, oldest_kept, valid = zip(*facts, strict=True)
+        self._note_recovery(valid=valid[0])
         self._finish(outcomes)
         if due_on[0]:
             self._finish_now()
@@ -324,7 +328,10 @@ class _WrittenCheckpoints(Checkpoints):
         if self._world.rank == 0:
             self._finish_commit()
             self._committing = self._threads.submit(self._commit, writing.generation, manifest)
-        else:
+
+    def _note_recovery(self, *, valid: bool) -> None:
+        """Note the command that continues the run, if rank 0 has a valid checkpoint."""
+        if valid:
             self._world.recovery = self._checkpoint.command
 
     def _finish_commit(self) -> None:
@@ -339,7 +346,7 @@ class _WrittenCheckpoints(Checkpoints):
         except (OSError, EvenerError) as error:
             self._warn(_cause(error))
         else:
-            self._world.recovery = self._checkpoint.command
+            self._note_recovery(valid=True)
 
     def _warn(self, cause: str) -> None:
         """Warn once that a checkpoint could not be written."""
@@ -358,6 +365,7 @@ class _WrittenCheckpoints(Checkpoints):
             if kind is None:
                 self._finish_now()
                 self._finish_commit()
+                self._note_recovery(valid=self._world.allgather(bool(self._world.recovery))[0])
                 if self._folder.oldest_kept:  # only rank 0 keeps generations
                     self._folder.remove_unused(self._generation)
 

@@ -117,14 +117,18 @@ def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
             return None
         with open_text(source, most=HEADING_BYTES) as text:
             heading, numbers = _begin(text, options)
+            syntax = options
             if not numbers and world.size > 1:
-                refuse_compressed(source)
-                _refuse_column_names(text, heading)
+                if not heading.strings and (names := _column_names(text)):
+                    syntax = _skip_column_names(text, names, options)
+                    heading, numbers = EdgeListHeading(directed=heading.directed), True
+                else:
+                    refuse_compressed(source)
             if heading.isolated and numbers:
                 options.refuse_n(source.path, "a list of ids")
                 heading.n = None
             isolated[:], heading.isolated = heading.isolated, []
-            grammar = None if not numbers or text.peek() is None else grammar_of(text, options)
+            grammar = None if not numbers or text.peek() is None else grammar_of(text, syntax)
             return _Start(heading, numbers, grammar, text.line, text.offset)
 
     start = world.allgather(on_all_ranks(world, begin))[0]
@@ -181,11 +185,26 @@ def _read_names(
     return edges
 
 
-def _refuse_column_names(text: Text, heading: EdgeListHeading) -> None:
-    """Raise if a first line has usual column names: ranks do not look at the other lines before they read."""
+def _column_names(text: Text) -> list[str]:
+    """Return the fields of the first line if they are usual column names, or an empty list."""
     names = [field.decode("utf-8", "replace") for field in lines.fields_of(text.peek() or b"")]
-    if not heading.strings and find_edge_columns(names):
-        raise FormatError(_COLUMN_NAMES, path=text.source.path, line=text.line + 1)
+    return names if find_edge_columns(names) else []
+
+
+def _skip_column_names(text: Text, names: list[str], options: ReadOptions) -> ReadOptions:
+    """Skip column names, and return the options for the lines below.
+
+    Ranks read only what they can read as one process reads CSV: the columns are tail, head and perhaps
+    weight, and the next line has integer ids. `FormatError` refuses other files.
+    """
+    line = text.line + 1
+    text.skip()
+    fields = lines.fields_of(text.peek() or b"")
+    plain = find_edge_columns(names) == names and len(fields) == len(names)
+    if not plain or not all(_INTEGER.fullmatch(field) for field in fields[:2]):
+        raise FormatError(_COLUMN_NAMES, path=text.source.path, line=line)
+    weighted = len(names) > 2 if options.weighted is None else options.weighted
+    return replace(options, weighted=weighted)
 
 
 def _begin(text: Text, options: ReadOptions) -> tuple[EdgeListHeading, bool]:

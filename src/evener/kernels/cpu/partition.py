@@ -48,7 +48,7 @@ _GATHER_CHUNK = np.uint64(1 << 14)
 def order_by_degree(degree, first, order):
     """List the vertices by descending degree and ascending number (a counting sort).
 
-    `degree` (n,) uint64; `first` (max degree + 2,) uint64 zeros, scratch; `order` (n,) uint32, output.
+    `degree` (n,) unsigned; `first` (max degree + 2,) uint64 zeros, scratch; `order` (n,) uint32, output.
     """
     highest = np.uint64(len(first)) - np.uint64(2)
     for v in range(np.uint64(len(degree))):

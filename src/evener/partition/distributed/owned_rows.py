@@ -76,7 +76,8 @@ class OwnedRows:
         marked.count()
         for targets in edges:
             marked.replace_by_ranks(targets)
-        return HostPart(p, self._rows, np.arange(own.start, own.stop, dtype=np.uint32), marked.numbers())
+        rows = np.arange(own.start, own.stop, dtype=np.uint32)
+        return HostPart(p, self._rows, rows, marked.numbers(), in_place=True)
 
 
 def _send(

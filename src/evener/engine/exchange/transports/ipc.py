@@ -37,6 +37,11 @@ _TURNS = 2
 _PROBE_BYTES = 256
 
 
+def _probe_byte(number: int) -> int:
+    """Return the byte that an element writes for a probe: not 0, because new memory may be zero."""
+    return 1 + number % 255
+
+
 class _Window:
     """Memory of the sender that another rank reads, with the event after which it is complete."""
 
@@ -93,7 +98,7 @@ class CudaIpc(RankTransport, Carrier):
                 element.sharing.export(element.allocate(_PROBE_BYTES, np.uint8))
             except DeviceError:
                 continue
-            element.fill(array, number % 251)
+            element.fill(array, _probe_byte(number))
             element.wait()
             shared[number] = handle
         of_ranks = self._world.allgather(shared)
@@ -116,7 +121,7 @@ class CudaIpc(RankTransport, Carrier):
             target = element.allocate(_PROBE_BYTES, np.uint8, exchanged=True)
             element.begin_round()
             element.wait_for(element.copy_from(source, target, there, element.record()))
-            return bool((element.download(target) == there % 251).all())
+            return bool((element.download(target) == _probe_byte(there)).all())
         except DeviceError:
             return False
 

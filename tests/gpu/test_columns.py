@@ -52,13 +52,9 @@ def test_column_blocks_equal_those_of_a_cpu(monkeypatch, name, columns, lanes):
         built = placing.build_column_blocks(partition, partition.in_, element, columns, PLENTY)
         made.append((element, built))
         values = np.random.default_rng(1).random(graph.n).astype(np.float32)
-        if built is not None:
-            for _ in range(3):
-                element.run(built.pull, element, element.upload(values))
+        for _ in range(3):
+            element.run(built.pull, element, element.upload(values))
     (gpu, ours), (_, expected) = made
-    assert (ours is None) == (expected is None)
-    if ours is None:
-        return
     for name in ("tile_row", "tile_width", "tile_places", "block_items", "taken"):
         np.testing.assert_array_equal(gpu.download(getattr(ours, name)), getattr(expected, name))
     for kind in ("local", "own_remainder", "remainder"):

@@ -30,8 +30,6 @@ __all__ = ["ColumnBlocks", "Items", "build_column_blocks", "column_blocks_of", "
 
 # Smallest number of edges for which column blocks are built.
 MIN_EDGES = 1 << 25
-# Largest number of steps of the remainder, with an edge for each lane, per edge of the partition.
-MAX_REMAINDER = 1 / 2
 # Smallest number of edges of a tile in a local block.
 MIN_TILE_EDGES = 128
 # Smallest number of steps of all tiles in a block that is loaded.
@@ -158,8 +156,8 @@ def column_blocks_of(
 
     `elsewhere` is the number of mirrors of the partition's vertices on other elements.
 
-    Return None on a CPU, for a small graph, or for a graph without hubs. Also return None with edges in host
-    memory, or without room for a second copy. Kernels then read the edges row by row.
+    Return None on a CPU, or for a small graph. Also return None with edges in host memory, or without room
+    for a second copy. Kernels then read the edges row by row.
     """
     columns = element.table_columns
     if edges is None or not columns or partition.host_edges or edges.count < MIN_EDGES:
@@ -177,8 +175,7 @@ def build_column_blocks(
 ) -> ColumnBlocks | None:
     """Sort a partition's in-edges or out-edges into blocks of `columns` columns.
 
-    Return None if most edges are in the remainder, or an item is too long. Also return None if the blocks
-    need more than `spare` bytes.
+    Return None if an item is too long, or the blocks need more than `spare` bytes.
     """
     tile_row, tile_width = _tiles(edges, element, columns)
     tiles, blocks = len(tile_row), min(-(-len(partition.vertices) // columns), _MAX_BLOCKS)
@@ -228,12 +225,7 @@ def build_column_blocks(
     local_steps, rest_steps = (int(e[:, -1].sum(dtype=np.int64)) for e in (ends, rest_ends))
     needed = column_block_bytes(tiles, blocks, len(place), local_steps + rest_steps, int(tile_places[-1]))
     longest = max(int(e[:, -1].max(initial=0)) for e in (ends, rest_ends))
-    if (
-        PLACES * rest_steps > MAX_REMAINDER * edges.count
-        or longest > _MAX_ITEM_STEPS
-        or local_steps + 16 * len(tile) >= _MAX_STEPS
-        or needed > spare
-    ):
+    if longest > _MAX_ITEM_STEPS or local_steps + 16 * len(tile) >= _MAX_STEPS or needed > spare:
         return None
 
     def items(

@@ -126,8 +126,8 @@ def pagerank(
     Notes
     -----
     The first run on a placement may sort the edges on a GPU into column blocks, for all later runs: see
-    `evener.partition.column_blocks`. It does so for a large graph with hubs, if the GPU has room for a second
-    copy of the edges. `seconds` of the result does not include this sort or the placement of the graph.
+    `evener.partition.column_blocks`. It does so for a large graph, if the GPU has room for a second copy of
+    the edges. `seconds` of the result does not include this sort or the placement of the graph.
 
     Examples
     --------

@@ -50,6 +50,8 @@ def eager(monkeypatch):
     monkeypatch.setattr(placing, "MIN_TILE_EDGES", 3)
     monkeypatch.setattr(placing, "MIN_BLOCK_STEPS", 1)
     monkeypatch.setattr(placing, "LANE_EDGES", (8, 8))
+    monkeypatch.setattr(placing, "BAND_COLUMNS", 150)
+    monkeypatch.setattr(placing, "MIN_BAND_EDGES", 20)
 
 
 @pytest.fixture
@@ -80,10 +82,6 @@ GRAPHS = {
     "a loop": lambda: ev.Graph.from_edges([0, 0], [0, 0], directed=True, n=300),
 }
 every_graph = pytest.mark.parametrize("name", GRAPHS)
-# Graphs with at most two edges have no local block.
-every_layout = pytest.mark.parametrize(
-    "name", [name for name in GRAPHS if name not in ("one edge", "a loop")]
-)
 
 
 def built(graph):
@@ -116,7 +114,7 @@ def tiles_of(made, items):
     return np.searchsorted(made.tile_places, items.places, side="right") - 1
 
 
-@every_layout
+@every_graph
 @pytest.mark.usefixtures("eager")
 def test_every_edge_is_stored_once(name):
     partition, made = built(GRAPHS[name]())
@@ -131,18 +129,37 @@ def test_every_edge_is_stored_once(name):
         return [int(word)] if word != NO_TARGET else []
 
     found = edges_of(made, made.local, tiles_of(made, made.local), columns_of_words=near)
-    found += edges_of(made, made.remainder, tiles_of(made, made.remainder), columns_of_words=rest)
+    found += edges_of(made, made.own_remainder, tiles_of(made, made.own_remainder), columns_of_words=rest)
     offsets = partition.in_.offsets.astype(int)
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     assert sorted(found) == sorted(zip(row.tolist(), partition.in_.targets.tolist(), strict=True))
 
 
-@every_layout
+def test_items_of_bands(monkeypatch):
+    """An item has whole bands, and at least 20 edges unless it ends with the last band."""
+    monkeypatch.setattr(placing, "MIN_BAND_EDGES", 20)
+    counts = np.array([[5, 0, 30, 2], [0, 25, 19, 1], [0, 0, 0, 0]], np.uint32)
+    tile, first, end = placing._band_items(counts)
+    found = list(zip(tile.tolist(), first.tolist(), end.tolist(), strict=True))
+    assert found == [(1, 0, 2), (0, 0, 3), (0, 3, 4), (1, 2, 4)]
+
+
+@pytest.mark.usefixtures("tables")
+def test_the_first_part_of_a_remainder_needs_no_mirrors(monkeypatch):
+    monkeypatch.setattr(placing, "MIN_TILE_EDGES", 100)
+    own, _ = ev.partition(GRAPHS["rmat"](), on=["cpu:1"] * 2).partitions
+    made = placing.build_column_blocks(own, own.in_, Tabled("tabled", 1), COLUMNS, PLENTY)
+    of_own, others = (one.words[one.words != NO_TARGET] for one in (made.own_remainder, made.remainder))
+    assert 0 < len(of_own) == np.count_nonzero(of_own < own.owned)
+    assert np.count_nonzero(others >= own.owned) > 0
+
+
+@every_graph
 @pytest.mark.usefixtures("eager")
 def test_sums_have_distinct_places(name):
     _, made = built(GRAPHS[name]())
-    begin = np.concatenate([made.local.places, made.remainder.places]).astype(int)
-    rows = LANES // np.concatenate([made.local.width, made.remainder.width]).astype(int)
+    begin = np.concatenate([made.local.places, made.own_remainder.places]).astype(int)
+    rows = LANES // np.concatenate([made.local.width, made.own_remainder.width]).astype(int)
     taken = np.concatenate([np.arange(b, b + r) for b, r in zip(begin, rows, strict=True)])
     assert len(np.unique(taken)) == len(taken)
     assert taken.max() < len(made.partial) == made.tile_places[-1]
@@ -294,23 +311,14 @@ def test_no_blocks_for_edges_in_host_memory():
     assert placing.column_blocks_of(on_host, on_host.in_, Tabled("tabled", 1)) is None
 
 
-@pytest.mark.usefixtures("eager")
-def test_no_blocks_if_most_edges_are_in_the_remainder(monkeypatch):
+@pytest.mark.usefixtures("tables")
+def test_all_edges_can_be_in_the_remainder(monkeypatch):
     monkeypatch.setattr(placing, "MIN_TILE_EDGES", 1 << 20)
-    assert built(GRAPHS["rmat"]())[1] is None
-
-
-@pytest.mark.usefixtures("eager")
-def test_at_most_half_of_the_edges_are_in_the_remainder(monkeypatch):
-    """A larger `MIN_TILE_EDGES` moves edges to the remainder, until no blocks are built."""
-    (partition,) = ev.partition(GRAPHS["rmat"](), on="cpu:1", directions="in").partitions
-    rest = []
-    for fewest in (3, 100, 400, 600):
-        monkeypatch.setattr(placing, "MIN_TILE_EDGES", fewest)
-        made = placing.build_column_blocks(partition, partition.in_, Tabled("tabled", 1), COLUMNS, PLENTY)
-        rest.append(1 if made is None else len(made.remainder.words) / partition.in_.count)
-    assert rest[0] < rest[1] < 0.4 < rest[2] < 0.5
-    assert rest[3] == 1
+    graph = GRAPHS["uniform"]()
+    pg = ev.partition(graph, on=["cpu:1"] * 2)
+    ranks = ev.pagerank(pg, tol=0, max_iter=12)["rank"]
+    assert [len(p.in_.derived["column_blocks"].local.width) for p in pg.partitions] == [0, 0]
+    np.testing.assert_allclose(ranks, reference.pagerank(graph, iterations=12), rtol=1e-6)
 
 
 @pytest.mark.usefixtures("eager")
@@ -319,7 +327,7 @@ def test_columns_after_the_last_block_are_in_the_remainder(monkeypatch):
     graph = GRAPHS["rmat"]()  # has columns for 16 blocks
     partition, made = built(graph)
     assert len(made.block_items) == 14 + 1
-    targets = made.remainder.words[made.remainder.words != NO_TARGET]
+    targets = made.own_remainder.words[made.own_remainder.words != NO_TARGET]
     assert np.count_nonzero(targets >= 14 * COLUMNS) == np.count_nonzero(
         partition.in_.targets >= 14 * COLUMNS
     )
@@ -345,7 +353,7 @@ def test_blocks_that_few_tiles_use_are_in_the_remainder(monkeypatch):
     _, some_near = built(GRAPHS["rmat"]())
     items = [np.diff(made.block_items.astype(int)) for made in (all_near, some_near)]
     assert 0 < np.count_nonzero(items[1]) < np.count_nonzero(items[0])
-    assert len(some_near.remainder.words) > len(all_near.remainder.words)
+    assert len(some_near.own_remainder.words) > len(all_near.own_remainder.words)
 
 
 @pytest.mark.usefixtures("eager")
@@ -354,8 +362,8 @@ def test_blocks_need_at_most_the_estimated_bytes():
     estimate = column_block_bytes(
         len(made.tile_row),
         len(made.block_items) - 1,
-        len(made.local.width) + len(made.remainder.width),
-        (len(made.local.words) + len(made.remainder.words)) // PLACES,
+        len(made.local.width) + len(made.own_remainder.width),
+        (len(made.local.words) + len(made.own_remainder.words)) // PLACES,
         len(made.partial),
     )
     assert made.nbytes <= estimate <= 1.25 * made.nbytes

@@ -29,7 +29,7 @@ from evener.graph.checks import type_name
 from evener.system.agreement import collective, on_all_ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -156,11 +156,8 @@ class Engine(Workspace):
             The part of the run that is done, if known.
         """
         counts = None if active is None else self._checked_parts(active.parts)
-        try:
+        with self._reset_after_error():
             self.recorder.begin(phase, counts, edges, fraction)
-        except BaseException:
-            self._reset_after_error()
-            raise
 
     def compute(
         self,
@@ -171,6 +168,7 @@ class Engine(Workspace):
         reduce: Callable[[Iterable[Any]], Any] = sum,
         work_estimate: int | None = None,
         pull_before: PartitionedArray | None = None,
+        before_pull: Kernel | None = None,
         publish: PartitionedArray | None = None,
         wait: bool = True,
     ) -> Any:
@@ -198,6 +196,9 @@ class Engine(Workspace):
         pull_before : PartitionedArray, optional
             Pulled before the kernel runs, without waiting for other elements in between. The kernel must not
             change the array's owned values, unless the array is also published.
+        before_pull : Kernel, optional
+            A kernel with the same arguments, which runs while the values of `pull_before` arrive. The kernel
+            must not use mirrors, and returns nothing.
         publish : PartitionedArray, optional
             An array whose owned values the kernel computes. Each element sends the values as soon as its
             kernel is done. Mirrors do not change before the array is pulled. The next exchange does not send
@@ -224,21 +225,16 @@ class Engine(Workspace):
             self.pull(pull_before)  # on all elements, before one of them changes the array
             pull_before = None
         exchanges = pull_before is not None or publish is not None or self._queued
-        try:
+        with self._reset_after_error():
             if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
                 computed = [self._compute_single(kernel, args)]
             else:
-                computed = self._compute_together(kernel, args, work_estimate, pull_before, publish)
-        except BaseException:
-            self._reset_after_error()
-            raise
+                pulls = pull_before, before_pull
+                computed = self._compute_together(kernel, args, work_estimate, pulls, publish)
 
         def read() -> Any:
-            try:
+            with self._reset_after_error():
                 results = [result() for result in computed]
-            except BaseException:
-                self._reset_after_error()
-                raise
             if count_active or count_next_active:
                 self.recorder.count_active(results, now=count_active, next_superstep=count_next_active)
             return self._reduce_over_ranks(results, reduce)
@@ -332,10 +328,10 @@ class Engine(Workspace):
         kernel: str | Kernel,
         args: Sequence[Any],
         work_estimate: int | None,
-        pull_before: PartitionedArray | None,
+        pulls: tuple[PartitionedArray | None, Kernel | None],
         publish: PartitionedArray | None,
     ) -> list[Callable[[], Any]]:
-        functions = [element.kernel(kernel) for element in self.elements]
+        (pull_before, before_pull), functions = pulls, [e.kernel(kernel) for e in self.elements]
         for arg in [one for one in args if isinstance(one, PartitionedArray)]:
             self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
@@ -353,6 +349,10 @@ class Engine(Workspace):
             for own, more in zip(steps, self._exchange.publish(publish), strict=True):
                 own.extend(more)
         self._run(sends, work_estimate)
+        if before_pull is not None:
+            # On all elements, before an element waits for the packet that it sends.
+            early = [element.kernel(before_pull) for element in self.elements]
+            self._run([[("compute", *one)] for one in zip(early, own_args, strict=True)], work_estimate)
         done = self._run(steps, work_estimate)
         self._exchange.end_verb()
         if group is not None:
@@ -363,13 +363,10 @@ class Engine(Workspace):
         self, verb: Callable[..., tuple[Steps, Steps]], args: Sequence[Any], work_estimate: int | None
     ) -> None:
         """Run the steps that a verb of the exchange returns."""
-        try:
+        with self._reset_after_error():
             for steps in verb(*args):
                 self._run(steps, work_estimate)
             self._exchange.end_verb()
-        except BaseException:
-            self._reset_after_error()
-            raise
 
     def _run(self, steps: Steps, work_estimate: int | None) -> list[StepsDone]:
         """Run each element's steps, and record them."""
@@ -385,13 +382,18 @@ class Engine(Workspace):
             self.recorder.settle()
         return done
 
-    def _reset_after_error(self) -> None:
-        """Wait for the work of all elements, because later runs reuse their arrays.
+    @contextlib.contextmanager
+    def _reset_after_error(self) -> Iterator[None]:
+        """After an error, wait for the work of all elements, because later runs reuse their arrays.
 
         A new exchange and a new group replace the old ones, whose packets and rounds may be incomplete.
         """
-        for element in self.elements:
-            with contextlib.suppress(DeviceError):  # a failed GPU has no work left
-                element.wait()
-        self._exchange = Exchange(self.elements, self.routes, self._network, self.partitioned.ranks)
-        forget_group(self.partitioned)
+        try:
+            yield
+        except BaseException:
+            for element in self.elements:
+                with contextlib.suppress(DeviceError):  # a failed GPU has no work left
+                    element.wait()
+            self._exchange = Exchange(self.elements, self.routes, self._network, self.partitioned.ranks)
+            forget_group(self.partitioned)
+            raise

@@ -3,7 +3,8 @@
 To gather a value of 4 bytes from its L2 cache, a GPU moves 32 bytes. If many rows have an edge in a block of
 columns, a copy of the block's values in shared memory moves fewer bytes. The kernel gathers values from the
 copy and writes one sum per row and block. Vertices are numbered by degree, so most edges of a graph
-with hubs are *local* to such blocks. Values of the *remainder* are gathered from global memory.
+with hubs are *local* to such blocks. Values of the *remainder* are gathered from global memory, one *band* of
+columns after another, so that the values of a band stay in the L2 cache.
 """
 
 from __future__ import annotations
@@ -25,18 +26,20 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition
 
-__all__ = ["BYTES_PER_EDGE", "ColumnBlocks", "Items", "build_column_blocks", "column_blocks_of", "spare"]
+__all__ = ["ColumnBlocks", "Items", "build_column_blocks", "column_blocks_of", "spare"]
 
 # Smallest number of edges for which column blocks are built.
 MIN_EDGES = 1 << 25
-# Largest number of bytes per edge in column blocks.
-BYTES_PER_EDGE = 4
 # Smallest number of edges of a tile in a local block.
 MIN_TILE_EDGES = 128
 # Smallest number of steps of all tiles in a block that is loaded.
 MIN_BLOCK_STEPS = 128
 # Smallest and largest number of edges per lane.
 LANE_EDGES = (64, 1024)
+# Columns of a band: their values fit a part of the L2 cache.
+BAND_COLUMNS = 1 << 22
+# Smallest number of edges of an item of a remainder, unless it ends with the last band.
+MIN_BAND_EDGES = 128
 # Edges of a graph per edge of a lane.
 _EDGES_PER_LANE_EDGE = 1 << 18
 # Largest number of steps of an item, which is the work of one warp.
@@ -47,6 +50,8 @@ _MAX_STEPS = 1 << 32
 _MAX_BLOCKS = 8192
 # Blocks per word of the bitmaps.
 _BITS = 32
+# One more than the largest column.
+_END_COLUMN = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +96,9 @@ class ColumnBlocks:
         The first sum of each tile in `partial`.
     partial : ndarray of float32
         Sums of each tile's rows over each local block and over the remainder.
-    local, remainder : Items
+    local : Items
+    own_remainder, remainder : Items
+        The edges to bands of owned vertices, and other edges; sorted by their last band, longest first.
     block_items : ndarray of uint32
         The first local item of each block.
     columns : int
@@ -105,6 +112,7 @@ class ColumnBlocks:
     tile_places: NDArray[np.uint64]
     partial: NDArray[np.float32]
     local: Items
+    own_remainder: Items
     remainder: Items
     block_items: NDArray[np.uint32]
     columns: int
@@ -117,12 +125,24 @@ class ColumnBlocks:
 
     def pull(self, element: Element, values: NDArray[np.float32]) -> None:
         """Write sums of the values of each row's neighbours to `partial`."""
-        local, rest = self.local, self.remainder
+        self.pull_own(element, values)
+        self.pull_rest(element, values)
+
+    def pull_own(self, element: Element, values: NDArray[np.float32]) -> None:
+        """Write the sums of `pull` that need no values of mirrors."""
+        self._pull_remainder(element, self.own_remainder, values)
+
+    def pull_rest(self, element: Element, values: NDArray[np.float32]) -> None:
+        """Write the sums of `pull` that `pull_own` does not write."""
+        local = self.local
         if len(local.width):
             element.kernel("pull.local_sums")(
                 self.block_items, local.width, local.starts, local.ends, local.order, local.places,
                 local.words, self.columns, values, self.partial, self.taken,
             )  # fmt: skip
+        self._pull_remainder(element, self.remainder, values)
+
+    def _pull_remainder(self, element: Element, rest: Items, values: NDArray[np.float32]) -> None:
         if len(rest.width):
             element.kernel("pull.remainder_sums")(
                 rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, values, self.partial
@@ -136,8 +156,8 @@ def column_blocks_of(
 
     `elsewhere` is the number of mirrors of the partition's vertices on other elements.
 
-    Return None on a CPU, for a small graph, or for a graph without hubs. Also return None with edges in host
-    memory, or without room for a second copy. Kernels then read the edges row by row.
+    Return None on a CPU, or for a small graph. Also return None with edges in host memory, or without room
+    for a second copy. Kernels then read the edges row by row.
     """
     columns = element.table_columns
     if edges is None or not columns or partition.host_edges or edges.count < MIN_EDGES:
@@ -155,8 +175,7 @@ def build_column_blocks(
 ) -> ColumnBlocks | None:
     """Sort a partition's in-edges or out-edges into blocks of `columns` columns.
 
-    Return None if most edges are in the remainder, or an item is too long. Also return None if the blocks
-    need more than `spare` bytes.
+    Return None if an item is too long, or the blocks need more than `spare` bytes.
     """
     tile_row, tile_width = _tiles(edges, element, columns)
     tiles, blocks = len(tile_row), min(-(-len(partition.vertices) // columns), _MAX_BLOCKS)
@@ -187,23 +206,26 @@ def build_column_blocks(
     tile, block, ends = tile[stays], block[stays], ends[stays]
     chosen &= np.packbits(worth, bitorder="little").view(np.uint32)
     bitmaps = element.upload(chosen.reshape(-1))
-    rest = np.arange(tiles, dtype=np.uint32)
-    rest_ends = measure("measure_remainder", tiles, element.upload(rest), columns, blocks, bitmaps)
-    # Long items first; empty items are dropped.
-    order = np.argsort(-rest_ends[:, -1].astype(np.int64), kind="stable")
-    order = order[: np.count_nonzero(rest_ends[:, -1])]
-    rest, rest_ends = rest[order], rest_ends[order]
+    bounds, own_bands = _bands(partition)
+    counts = element.allocate(tiles * (len(bounds) - 1), np.uint32)
+    run("count_remainder", columns, blocks, bitmaps, partition.owned, BAND_COLUMNS, own_bands, counts)
+    rest, first_band, end_band = _band_items(element.download(counts).reshape(tiles, -1))
+    columns_of = (bounds[first_band], bounds[end_band])
+
+    def bands_of(some: Any) -> list[Any]:
+        """Return the arguments of kernels for some items of the remainder."""
+        return [*(element.upload(one[some]) for one in columns_of), columns, blocks, bitmaps]
+
+    rest_ends = measure("measure_remainder", len(rest), element.upload(rest), *bands_of(slice(None)))
+    # Bands in order, because their values share the cache. Long items first.
+    order = np.lexsort((-rest_ends[:, -1].astype(np.int64), end_band))
+    own, others = np.split(order, [np.count_nonzero(end_band <= own_bands)])
 
     place, tile_places = _places(np.concatenate([tile, rest]), LANES // tile_width)
     local_steps, rest_steps = (int(e[:, -1].sum(dtype=np.int64)) for e in (ends, rest_ends))
     needed = column_block_bytes(tiles, blocks, len(place), local_steps + rest_steps, int(tile_places[-1]))
     longest = max(int(e[:, -1].max(initial=0)) for e in (ends, rest_ends))
-    if (
-        2 * PLACES * rest_steps > edges.count
-        or longest > _MAX_ITEM_STEPS
-        or local_steps + 16 * len(tile) >= _MAX_STEPS
-        or needed > spare
-    ):
+    if longest > _MAX_ITEM_STEPS or local_steps + 16 * len(tile) >= _MAX_STEPS or needed > spare:
         return None
 
     def items(
@@ -222,6 +244,10 @@ def build_column_blocks(
         run(kernel, element.upload(own), *args, built.starts, built.order, built.words)
         return built
 
+    def remainder(some: NDArray[np.int64]) -> Items:
+        places = place[len(tile) + some]
+        return items("fill_remainder", rest[some], rest_ends[some], places, *bands_of(some))
+
     first = np.zeros(blocks + 1, np.uint32)
     np.cumsum(np.bincount(block, minlength=blocks), out=first[1:])
     built = ColumnBlocks(
@@ -231,7 +257,8 @@ def build_column_blocks(
         # Zeros, because kernels also add the unused places between the sums of two tiles.
         partial=element.allocate(int(tile_places[-1]), np.float32, 0),
         local=items("fill_local", tile, ends, place[: len(tile)], element.upload(block), columns),
-        remainder=items("fill_remainder", rest, rest_ends, place[len(tile) :], columns, blocks, bitmaps),
+        own_remainder=remainder(own),
+        remainder=remainder(others),
         block_items=element.upload(first),
         columns=columns,
         taken=element.allocate(blocks + 1, np.uint32, 0),
@@ -255,6 +282,33 @@ def _tiles(edges: Edges, element: Element, columns: int) -> tuple[NDArray[np.uin
     tile_row = np.repeat(np.arange(len(width)) * LANES, width) + number * (LANES // tile_width)
     there = tile_row < rows
     return tile_row[there].astype(np.uint32), tile_width[there]
+
+
+def _bands(partition: Partition) -> tuple[NDArray[np.uint64], int]:
+    """Return the bounds of the bands, and the number of bands of owned vertices."""
+    own = np.arange(0, partition.owned, BAND_COLUMNS)
+    mirrors = np.arange(partition.owned, len(partition.vertices), BAND_COLUMNS)
+    return np.concatenate([own, mirrors, [_END_COLUMN]]).astype(np.uint64), len(own)
+
+
+def _band_items(
+    counts: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the tile, the first band and the end of the bands of each item, ordered by this end.
+
+    `counts` has the edges of each tile in each band. An item gets bands until it has enough edges.
+    """
+    tiles, bands = counts.shape
+    begin, held = np.zeros(tiles, np.int64), np.zeros(tiles, np.int64)
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64], int]] = []
+    for band in range(bands):
+        held += counts[:, band]
+        (full,) = np.nonzero(held >= (MIN_BAND_EDGES if band < bands - 1 else 1))
+        found.append((full, begin[full], band + 1))
+        begin[full], held[full] = band + 1, 0
+    tile, first, ends = zip(*found, strict=True)
+    sizes = [len(one) for one in tile]
+    return np.concatenate(tile).astype(np.uint32), np.concatenate(first), np.repeat(ends, sizes)
 
 
 def _set_bits(bitmaps: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

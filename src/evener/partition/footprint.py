@@ -109,7 +109,7 @@ def column_block_bytes(tiles: int, blocks: int, items: int, steps: int, sums: in
     `steps` counts those of all items, 32 words of 4 bytes each, and `sums` float32 sums.
     """
     # Per tile: first row, lanes, place and blocks. Per item: order of lanes, description, build buffers.
-    return (16 + blocks // 8 + 4) * tiles + (256 + 52 + 40) * items + 128 * steps + 4 * sums
+    return (16 + blocks // 8 + 4) * tiles + (256 + 52 + 56) * items + 128 * steps + 4 * sums
 
 
 def too_large(element: str, owned: int, mirrors: int, needed: int, room: int) -> DeviceOutOfMemory:

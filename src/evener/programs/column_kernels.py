@@ -68,17 +68,18 @@ class ColumnKernels:
 
         `identity` is an array of one float64, and `message` has a float32 for each local vertex.
         """
-        local, rest = columns.local, columns.remainder
+        local = columns.local
         if len(local.width):
             element.kernel(self._local)(
                 columns.block_items, local.width, local.starts, local.ends, local.order, local.places,
                 local.words, columns.columns, identity, message, columns.partial, columns.taken,
             )  # fmt: skip
-        if len(rest.width):
-            element.kernel(self._remainder)(
-                rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, identity, message,
-                columns.partial,
-            )  # fmt: skip
+        for rest in (columns.own_remainder, columns.remainder):
+            if len(rest.width):
+                element.kernel(self._remainder)(
+                    rest.width, rest.starts, rest.ends, rest.order, rest.places, rest.words, identity,
+                    message, columns.partial,
+                )  # fmt: skip
 
     def combine_rows(
         self, element: Element, columns: ColumnBlocks, identity: Any, message: Any, again: int, combined: Any

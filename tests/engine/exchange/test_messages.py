@@ -149,6 +149,17 @@ def test_values_pulled_for_a_kernel_are_received_before_it(placed):
         assert unpack(element.download(words), len(p.vertices)).all()
 
 
+def test_a_kernel_before_the_pull_runs_on_all_elements_first(placed):
+    engine = Engine(placed, "test")
+    engine.superstep("test")
+    array, seen = engine.array("float32", 1.0), []
+    engine.write(array, [np.full(p.owned, 2.0, np.float32) for p in engine.partitions])
+    before = ev.Kernel(cpu=lambda values, owned: seen.append(("before", float(values[:owned].mean()))))
+    kernel = ev.Kernel(cpu=lambda values, _: seen.append(("kernel", float(values.mean()))))
+    engine.compute(kernel, array, engine.owned, pull_before=array, before_pull=before)
+    assert seen == [("before", 2.0)] * 3 + [("kernel", 2.0)] * 3
+
+
 def test_a_kernel_changes_values_only_after_their_copy():
     """All vertices of a partition are mirrored, so a packet is a view of its values."""
     tails, heads = np.nonzero(~np.eye(8, dtype=bool))

@@ -13,6 +13,7 @@ from evener.kernels.cpu.jit import inline_step, parallel
 
 __all__ = [
     "choose",
+    "count_remainder",
     "fill_local",
     "fill_remainder",
     "high_column",
@@ -194,10 +195,10 @@ def _in_remainder(target, t, columns, blocks, local):
 
 
 @inline_step
-def _remainder_steps(offsets, targets, row, width, t, columns, blocks, local):
+def _remainder_steps(offsets, targets, row, width, t, begin, end, columns, blocks, local):
     steps = np.zeros(LANES, np.int64)
     for lane in range(LANES):
-        first, last = _lane_edges(offsets, targets, row, width, lane, 0, _END)
+        first, last = _lane_edges(offsets, targets, row, width, lane, begin, end)
         for e in range(first, last, width):
             if _in_remainder(targets[e], t, columns, blocks, local):
                 steps[lane] += 1
@@ -205,20 +206,50 @@ def _remainder_steps(offsets, targets, row, width, t, columns, blocks, local):
 
 
 @parallel
-def measure_remainder(offsets, targets, tile_row, tile_width, tile, columns, blocks, local, ends):
-    """Write where the slices of each remainder end, in steps of one edge per lane."""
+def count_remainder(
+    offsets, targets, tile_row, tile_width, columns, blocks, local, owned, band, own_bands, counts
+):  # fmt: skip
+    """Write the number of edges in the remainder of each tile, for each band of columns.
+
+    A band has `band` columns. The first `own_bands` bands have the columns before `owned`.
+    """
+    rows, bands = len(offsets) - 1, len(counts) // len(tile_row)
+    counts[:] = 0
+    for t in prange(len(tile_row)):
+        last = min(np.int64(tile_row[t]) + LANES // np.int64(tile_width[t]), rows)
+        for e in range(np.int64(offsets[tile_row[t]]), np.int64(offsets[last])):
+            if _in_remainder(targets[e], np.int64(t), np.int64(columns), np.int64(blocks), local):
+                target = np.int64(targets[e])
+                if target < np.int64(owned):
+                    number = target // np.int64(band)
+                else:
+                    number = np.int64(own_bands) + (target - np.int64(owned)) // np.int64(band)
+                counts[t * bands + number] += 1
+
+
+@parallel
+def measure_remainder(
+    offsets, targets, tile_row, tile_width, tile, first_column, end_column, columns, blocks, local, ends
+):  # fmt: skip
+    """Write where the slices of each remainder item end, in steps of one edge per lane.
+
+    Item ``i`` has the edges to the columns ``first_column[i]:end_column[i]``.
+    """
     for item in prange(len(tile)):
         t = np.int64(tile[item])
         row, width = np.int64(tile_row[t]), np.int64(tile_width[t])
-        steps = _remainder_steps(offsets, targets, row, width, t, np.int64(columns), np.int64(blocks), local)
+        steps = _remainder_steps(
+            offsets, targets, row, width, t, np.int64(first_column[item]), np.int64(end_column[item]),
+            np.int64(columns), np.int64(blocks), local,
+        )  # fmt: skip
         _put_ends(np.int64(item), steps, ends)
 
 
 @inline_step
 def _fill_remainder_item(
-    offsets, targets, row, width, t, columns, blocks, local, item, start, order, singles
+    offsets, targets, row, width, t, begin, end, columns, blocks, local, item, start, order, singles
 ):
-    steps = _remainder_steps(offsets, targets, row, width, t, columns, blocks, local)
+    steps = _remainder_steps(offsets, targets, row, width, t, begin, end, columns, blocks, local)
     lanes = _ranked(steps)
     step = start
     for s in range(SLICES):
@@ -226,7 +257,7 @@ def _fill_remainder_item(
         for place in range(PLACES):
             lane = lanes[s * PLACES + place]
             order[item * LANES + place * SLICES + s] = lane
-            first, last = _lane_edges(offsets, targets, row, width, lane, 0, _END)
+            first, last = _lane_edges(offsets, targets, row, width, lane, begin, end)
             j = step
             for e in range(first, last, width):
                 if _in_remainder(targets[e], t, columns, blocks, local):
@@ -239,13 +270,15 @@ def _fill_remainder_item(
 
 @parallel
 def fill_remainder(
-    offsets, targets, tile_row, tile_width, tile, columns, blocks, local, starts, order, singles
+    offsets, targets, tile_row, tile_width, tile, first_column, end_column, columns, blocks, local, starts,
+    order, singles,
 ):  # fmt: skip
-    """Write the words and the lane order of each remainder, from step ``starts[i]`` on."""
+    """Write the words and the lane order of each remainder item, from step ``starts[i]`` on."""
     for item in prange(len(tile)):
         t = np.int64(tile[item])
         row, width = np.int64(tile_row[t]), np.int64(tile_width[t])
         _fill_remainder_item(
-            offsets, targets, row, width, t, np.int64(columns), np.int64(blocks), local, np.int64(item),
-            np.int64(starts[item]), order, singles,
+            offsets, targets, row, width, t, np.int64(first_column[item]), np.int64(end_column[item]),
+            np.int64(columns), np.int64(blocks), local, np.int64(item), np.int64(starts[item]),
+            order, singles,
         )  # fmt: skip

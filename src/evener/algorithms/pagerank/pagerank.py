@@ -29,7 +29,7 @@ from evener.engine.checkpoints.state import Bounded
 from evener.errors import ArgumentError, ConvergenceWarning
 from evener.graph.checks import is_integral, is_number
 from evener.kernels.kernel import Kernel, KernelFile
-from evener.partition.column_blocks import column_blocks_of
+from evener.partition.column_blocks import ColumnBlocks, column_blocks_of
 from evener.spec.arguments import unsigned
 from evener.spec.run import begin
 from evener.spec.run_options import driver
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from evener.engine.checkpoints.checkpoints import Checkpoints
     from evener.engine.engine import Engine, PartitionedArray
     from evener.graph.graph import Graph
-    from evener.partition.column_blocks import ColumnBlocks
     from evener.partition.partitioned import PartitionedGraph
     from evener.results.result import Result
     from evener.spec.run_options import RunOptions
@@ -127,8 +126,8 @@ def pagerank(
     Notes
     -----
     The first run on a placement may sort the edges on a GPU into column blocks, for all later runs: see
-    `evener.partition.column_blocks`. It does so for a large graph with hubs, if the GPU has room for a second
-    copy of the edges. `seconds` of the result does not include this sort or the placement of the graph.
+    `evener.partition.column_blocks`. It does so for a large graph, if the GPU has room for a second copy of
+    the edges. `seconds` of the result does not include this sort or the placement of the graph.
 
     Examples
     --------
@@ -229,6 +228,9 @@ def _iterate(
     iterate: list[Any] = [own_kernels.iterate]
     edges, divisor = [offsets, targets], engine.out_degree
     blocked = engine.per_partition(columns) if all(engine.gather([bool(one) for one in columns])) else None
+    # Sums of owned vertices run while mirrors arrive.
+    before_pull, then = (_SUM_OWN, _SUM_REST) if engine.has_mirrors else (None, _SUM)
+    add: list[Any] = [then, blocked, engine.element]
     if strength is not None:
         edges, divisor = [*edges, unsigned(engine.in_weights)], strength
     elif any(columns):
@@ -269,7 +271,7 @@ def _iterate(
             )  # fmt: skip
         else:
             if not summed:
-                engine.compute(_SUM, engine.element, blocked, contribution, pull_before=contribution)
+                engine.compute(*add, contribution, pull_before=contribution, before_pull=before_pull)
             values = engine.compute(
                 _FINISH, engine.element, blocked, connected, divisor, damping, jump, teleport, rank,
                 next_contribution, publish=publish, wait=False,
@@ -279,7 +281,7 @@ def _iterate(
             summed = iteration < max_iter and not ends
             if summed:
                 array = next_contribution
-                engine.compute(_SUM, engine.element, blocked, array, pull_before=array)
+                engine.compute(*add, array, pull_before=array, before_pull=before_pull)
             previous, (error, dangling) = error, values()
         if number:
             error += number * abs(jump / n - others)
@@ -307,21 +309,16 @@ def _iterate_on(
     rank: Any,
     next_contribution: Any,
 ) -> Any:
-    """Run one iteration on one element: one kernel, or those of `_sum_on` and `_finish_on`."""
+    """Run one iteration on one element: one kernel, or those of `_SUM` and `_FINISH`."""
     if columns is None:
         return element.kernel(kernels.iterate)(
             offsets, targets, blocks, connected, out_degree, damping, jump, teleport, contribution, rank,
             next_contribution,
         )  # fmt: skip
-    _sum_on(element, columns, contribution)
+    columns.pull(element, contribution)
     return _finish_on(
         element, columns, connected, out_degree, damping, jump, teleport, rank, next_contribution
     )
-
-
-def _sum_on(element: Element, columns: ColumnBlocks, contribution: Any) -> None:
-    """Sum the contributions of each row on one element, over column blocks."""
-    columns.pull(element, contribution)
 
 
 def _finish_on(element: Element, columns: ColumnBlocks, *args: Any) -> Any:
@@ -334,7 +331,12 @@ def _finish_on(element: Element, columns: ColumnBlocks, *args: Any) -> Any:
     return result
 
 
-_ITERATE, _SUM, _FINISH = (Kernel(cpu=one, cuda=one) for one in (_iterate_on, _sum_on, _finish_on))
+def _kernel(function: Any) -> Kernel:
+    return Kernel(cpu=function, cuda=function)
+
+
+_ITERATE, _FINISH, _SUM = _kernel(_iterate_on), _kernel(_finish_on), _kernel(ColumnBlocks.pull)
+_SUM_OWN, _SUM_REST = _kernel(ColumnBlocks.pull_own), _kernel(ColumnBlocks.pull_rest)
 
 
 def _fraction(iteration: int, max_iter: int, error: float, first: float, tolerance: float) -> float | None:

@@ -4,14 +4,14 @@ A *tile* is a range of rows, from ``tile_row[t]`` on. It has `LANES` lanes, ``ti
 Edge ``e`` of a row, counted from the row's first edge, belongs to lane ``e % tile_width`` of the row. A
 *block* is `columns` consecutive columns: block ``k`` has the targets from ``k * columns`` on. The bitmap
 `local` (uint32 words per tile) marks the blocks in which a tile has many edges. All other edges of the tile
-are its *remainder*.
+are its *remainder*. A *band* is a longer range of columns, of owned vertices or of mirrors.
 
-An *item* is the edges of a tile in one of its local blocks, or the remainder of a tile. The lanes of an item
-are sorted by their number of steps, longest first. Every 32 lanes form a *slice*, which is as long as its
-longest lane. Slice ``s`` of item ``i`` ends before step ``ends[8 i + s]``. Step ``j`` of item ``i`` is 32
-words, one for each lane of the slice, from word ``32 (starts[i] + j)`` on. The lane at place ``p`` of slice
-``s`` is ``order[256 i + 8 p + s]``. In a local item, a word holds two columns of the block; the number
-`columns` means "no edge". In a remainder, a word holds one target or `NO_TARGET`.
+An *item* is the edges of a tile in one of its local blocks, or in consecutive bands of its remainder. The
+lanes of an item are sorted by their number of steps, longest first. Every 32 lanes form a *slice*, which is
+as long as its longest lane. Slice ``s`` of item ``i`` ends before step ``ends[8 i + s]``. Step ``j`` of item
+``i`` is 32 words, one for each lane of the slice, from word ``32 (starts[i] + j)`` on. The lane at place
+``p`` of slice ``s`` is ``order[256 i + 8 p + s]``. In a local item, a word holds two columns of the block;
+the number `columns` means "no edge". In a remainder, a word holds one target or `NO_TARGET`.
 
 Only GPUs use these tables. The kernels are in ``kernels/cuda/column_blocks.cu`` and ``kernels/cuda/pull.cu``.
 """

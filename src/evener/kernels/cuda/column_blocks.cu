@@ -170,30 +170,57 @@ __global__ void PARALLEL(256) fill_local(
     }
 }
 
-// Writes where the slices of each remainder end, in steps of one edge per lane.
+// Writes the number of edges in the remainder of each tile, for each band. A band has `band` columns. The
+// columns before `owned` are in the first `own_bands` bands.
+__global__ void PARALLEL(256) count_remainder(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
+    u32 columns, u32 blocks, Array<const u32> local, u32 owned, u32 band, u32 own_bands, Array<u32> counts
+) {
+    __shared__ u32 count[MAX_BLOCKS];
+    u64 rows = offsets.length - 1, words = (blocks + 31) / 32, bands = counts.length / tile_row.length;
+    for (u64 t = blockIdx.x; t < tile_row.length; t += gridDim.x) {
+        for (u32 b = threadIdx.x; b < bands; b += blockDim.x) count[b] = 0;
+        __syncthreads();
+        Remainder remainder{local.at + t * words, columns, blocks};
+        u64 row = tile_row[t];
+        u64 begin = offsets[row], end = offsets[least(row + LANES / tile_width[t], rows)];
+        for (u64 e = begin + threadIdx.x; e < end; e += blockDim.x) {
+            u32 target = read(targets, e);
+            if (remainder(target))
+                atomicAdd(count + (target < owned ? target / band : own_bands + (target - owned) / band), 1u);
+        }
+        __syncthreads();
+        for (u32 b = threadIdx.x; b < bands; b += blockDim.x) counts[t * bands + b] = count[b];
+        __syncthreads();
+    }
+}
+
+// Writes where the slices of each remainder item end, in steps of one edge per lane. Item ``i`` has the edges
+// to the columns ``first_column[i]:end_column[i]``.
 __global__ void PARALLEL(256) measure_remainder(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
-    Array<const u32> tile, u32 columns, u32 blocks, Array<const u32> local, Array<u32> ends
+    Array<const u32> tile, Array<const u64> first_column, Array<const u64> end_column, u32 columns,
+    u32 blocks, Array<const u32> local, Array<u32> ends
 ) {
     u64 words = (blocks + 31) / 32;
     for (u64 item = blockIdx.x; item < tile.length; item += gridDim.x) {
         u32 t = tile[item];
-        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], 0, END_COLUMN);
+        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], first_column[item], end_column[item]);
         Remainder remainder{local.at + t * words, columns, blocks};
         Ranked(remainder.count_in(targets, own)).put_end(item, ends);
     }
 }
 
-// Writes the words and the lane order of each remainder, from step ``starts[i]`` on.
+// Writes the words and the lane order of each remainder item, from step ``starts[i]`` on.
 __global__ void PARALLEL(256) fill_remainder(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> tile_row, Array<const u32> tile_width,
-    Array<const u32> tile, u32 columns, u32 blocks, Array<const u32> local, Array<const u64> starts,
-    Array<u8> order, Array<u32> singles
+    Array<const u32> tile, Array<const u64> first_column, Array<const u64> end_column, u32 columns,
+    u32 blocks, Array<const u32> local, Array<const u64> starts, Array<u8> order, Array<u32> singles
 ) {
     u64 words = (blocks + 31) / 32;
     for (u64 item = blockIdx.x; item < tile.length; item += gridDim.x) {
         u32 t = tile[item];
-        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], 0, END_COLUMN);
+        LaneEdges own(offsets, targets, tile_row[t], tile_width[t], first_column[item], end_column[item]);
         Remainder remainder{local.at + t * words, columns, blocks};
         Ranked ranked(remainder.count_in(targets, own));
         ranked.put_lane(item, order);

@@ -231,8 +231,8 @@ __device__ inline void combine_local(
     clear_taken(taken);
 }
 
-// Write the results of each remainder, with gathers from global memory. The items are sorted, longest first,
-// and assigned to warps round-robin. Blocks have 256 threads.
+// Write the results of each remainder item, with gathers from global memory. The items are sorted by band, and
+// assigned to warps round-robin, so that all warps gather from one band at a time. Blocks have 256 threads.
 template <typename Combine>
 __device__ inline void combine_remainder(
     const Items& items, Array<const u32> words, Array<const float> values, Array<float> partial, Combine combine

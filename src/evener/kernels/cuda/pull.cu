@@ -12,7 +12,7 @@ __global__ void PARALLEL(1024) local_sums(
     combine_local(block_items, items, pairs, columns, values, partial, taken, FloatSum());
 }
 
-// Writes the sums of each remainder.
+// Writes the sums of each remainder item.
 __global__ void PARALLEL(256) remainder_sums(
     Array<const u32> width, Array<const u64> starts, Array<const u32> ends, Array<const u8> order,
     Array<const u64> places, Array<const u32> singles, Array<const float> values, Array<float> partial

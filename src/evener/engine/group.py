@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,9 +25,6 @@ _FAILED = (1 << 32) - 1
 
 # In the place of a route's first vertex; also in kernels/cuda/group.cuh.
 _NOT_CONTIGUOUS = (1 << 64) - 1
-
-# A group for each partitioned graph, None if its elements form no group.
-_groups: WeakKeyDictionary[PartitionedGraph, ElementGroup | None] = WeakKeyDictionary()
 
 
 class ElementGroup:
@@ -129,7 +125,8 @@ def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementG
 
     This is a collective operation; all ranks must call it.
     """
-    if partitioned not in _groups:
+    cache = partitioned.run_cache
+    if ElementGroup not in cache:
         elements, routes, first, launches = partitioned.elements, partitioned.routes, 0, None
         if network is None:
             peers = {element.peers for element in elements}
@@ -138,13 +135,14 @@ def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementG
         elif network.shares_memory:
             first = network.world.rank
             launches = cast("GpuElement", elements[0]).group_with_ranks(network.world)
-        _groups[partitioned] = launches and ElementGroup(elements, routes, launches, first)
-    return _groups[partitioned]
+        cache[ElementGroup] = launches and ElementGroup(elements, routes, launches, first)
+    group: ElementGroup | None = cache[ElementGroup]
+    return group
 
 
 def forget_group(partitioned: PartitionedGraph) -> None:
     """Let the next run on a partitioned graph make a new group, after an error."""
-    _groups.pop(partitioned, None)
+    partitioned.run_cache.pop(ElementGroup, None)
 
 
 def _address(array: Any) -> int:

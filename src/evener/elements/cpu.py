@@ -105,13 +105,11 @@ class CpuElement:
             self.run(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
         return array
 
-    def allocate_several(
-        self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None
-    ) -> list[NDArray[Any]]:
+    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[NDArray[Any]]:
         """Return NumPy arrays, which may be exchanged."""
-        arrays = [self.allocate(length, dtype, exchanged=True) for length, dtype in wanted]
-        if byte is not None:
-            for array in arrays:
+        arrays = [self.allocate(length, dtype, exchanged=True) for length, dtype, _ in wanted]
+        for array, (_, _, byte) in zip(arrays, wanted, strict=True):
+            if byte is not None:
                 array.view(np.uint8)[:] = byte
         return arrays
 

@@ -83,12 +83,10 @@ class Memory(Protocol):
         """
         ...
 
-    def allocate_several(
-        self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None
-    ) -> list[NDArray[Any]]:
-        """Return arrays of these lengths and types, with this value of each byte; undefined without `byte`.
+    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[NDArray[Any]]:
+        """Return arrays of these lengths and types, with this value of each byte; undefined if it is None.
 
-        The arrays may share one allocation.
+        The arrays may share one allocation, and consecutive arrays of equal bytes one fill.
         """
         ...
 

@@ -153,30 +153,25 @@ class Workspace(Layout):
         """Return an undefined array of shape (length,) for each partition."""
         return self._allocate([length] * len(self.elements), dtype, None)
 
-    def several_arrays(
-        self, *wanted: tuple[int | str, DTypeLike], byte: int | None = None
-    ) -> list[PartitionedArray]:
+    def several_arrays(self, *wanted: tuple[int | str, DTypeLike, int | None]) -> list[PartitionedArray]:
         """Return several arrays. A GPU allocates them at once, and frees them together.
 
         Parameters
         ----------
-        *wanted : (int or str, dtype)
-            The length and the type of each array. The length is a number, or "owned" or "mirrors" for a value
-            for each of them, or "all" for both, or "bits" for a bitmap (of uint64).
-        byte : int, optional
-            The value of each byte. By default, the arrays are undefined.
+        *wanted : (int or str, dtype, int or None)
+            The length, the type, and the value of each byte of each array. The length is a number, or "owned"
+            or "mirrors" for a value for each of them, or "all" for both, or "bits" for a bitmap (of uint64).
+            An array with None is undefined. A GPU fills consecutive arrays of equal bytes at once.
         """
-        lengths: list[dict[int | str, Any]] = [
-            {"owned": p.owned, "mirrors": p.mirrors, "all": values, "bits": words}
-            for p, values, words in zip(self.partitions, self._values, self._words, strict=True)
-        ]
         on_each = [
-            e.allocate_several([(own.get(length, length), dtype) for length, dtype in wanted], byte)
-            for e, own in zip(self.elements, lengths, strict=True)
+            element.allocate_several(
+                [(own.get(length, length), dtype, byte) for length, dtype, byte in wanted]
+            )
+            for element, own in zip(self.elements, self._lengths, strict=True)
         ]
         return [
             PartitionedArray(parts, bits=length == "bits")
-            for (length, _), *parts in zip(wanted, *on_each, strict=True)
+            for (length, _, _), *parts in zip(wanted, *on_each, strict=True)
         ]
 
     def _allocate(

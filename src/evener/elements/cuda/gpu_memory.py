@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import proxy
 
 import numpy as np
@@ -32,11 +34,33 @@ _USABLE_SHARE = 0.95
 _ALIGNMENT = 256
 
 
+class _Block(NamedTuple):
+    """The bytes of a block of arrays, its fills (begin, end, byte), and its arrays (shape, type, begin)."""
+
+    nbytes: int
+    fills: list[tuple[int, int, int]]
+    arrays: list[tuple[tuple[int], np.dtype[Any], int]]
+
+
 @cache
 def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
     """Return the byte that an integer of this type repeats, or None if its bytes differ."""
     pattern = set(np.full(1, value, kind).tobytes())
     return pattern.pop() if len(pattern) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def _block_of(wanted: tuple[tuple[int, DTypeLike, int | None], ...]) -> _Block:
+    """Return the places of arrays in a block. One fill covers consecutive arrays of equal bytes."""
+    end, fills, arrays = 0, [], []
+    for byte, of_byte in groupby(wanted, key=itemgetter(2)):
+        begin = end
+        for length, dtype, _ in of_byte:
+            arrays.append(((length,), np.dtype(dtype), end))
+            end += -(-length * np.dtype(dtype).itemsize // _ALIGNMENT) * _ALIGNMENT
+        if byte is not None and end > begin:
+            fills.append((begin, end, byte))
+    return _Block(end, fills, arrays)
 
 
 class GpuMemory(Device):
@@ -96,18 +120,14 @@ class GpuMemory(Device):
             self.fill(array, fill)
         return array
 
-    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None) -> list[Any]:
+    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[Any]:
         """Return CuPy arrays in one block of memory."""
-        begins, end = [], 0
-        for length, dtype in wanted:
-            begins.append(end)
-            end += -(-length * np.dtype(dtype).itemsize // _ALIGNMENT) * _ALIGNMENT
-        block = self.allocate(end, np.uint8).data
-        if byte is not None:
-            with self._guarded("filling arrays"):
-                block.memset_async(byte, end)
-        arrays = zip(wanted, begins, strict=True)
-        return [self._cupy.ndarray(length, dtype, block + begin) for (length, dtype), begin in arrays]
+        nbytes, fills, arrays = _block_of(tuple(wanted))
+        block = self.allocate(nbytes, np.uint8).data
+        with self._guarded("filling arrays"):
+            for begin, end, byte in fills:
+                (block + begin).memset_async(byte, end - begin)
+            return [self._cupy.ndarray(shape, dtype, block + begin) for shape, dtype, begin in arrays]
 
     def fill(self, array: Any, value: object) -> None:
         """Set all elements of an array to one value."""

@@ -108,10 +108,14 @@ class CpuElement:
     def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[NDArray[Any]]:
         """Return NumPy arrays, which may be exchanged."""
         arrays = [self.allocate(length, dtype, exchanged=True) for length, dtype, _ in wanted]
-        for array, (_, _, byte) in zip(arrays, wanted, strict=True):
-            if byte is not None:
-                array.view(np.uint8)[:] = byte
+        self.fill_several(arrays, [byte for _, _, byte in wanted])
         return arrays
+
+    def fill_several(self, arrays: Sequence[NDArray[Any]], values: Sequence[int | None]) -> None:
+        """Set each byte of arrays."""
+        for array, value in zip(arrays, values, strict=True):
+            if value is not None:
+                array.view(np.uint8)[:] = value
 
     def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
         """Return `count` views of one array of zeros."""

@@ -90,6 +90,10 @@ class Memory(Protocol):
         """
         ...
 
+    def fill_several(self, arrays: Sequence[NDArray[Any]], values: Sequence[int | None]) -> None:
+        """Set each byte of the arrays of one `allocate_several`, as it does."""
+        ...
+
     def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
         """Return `count` arrays of uint64 zeros, each of shape (length,), from one allocation."""
         ...

@@ -34,7 +34,7 @@ def search_on_group(
     # Distances of -1, and NO_VERTEX as the parents.
     distance, parent = engine.several_arrays(("owned", "int32", 0xFF), ("owned", "uint32", 0xFF))
     visited, *frontiers, length, next_length, offer_bounds, before, offered, offers, queue, next_queue = (
-        engine.several_arrays(
+        engine.work_arrays(
             *4 * [("bits", "uint64", 0)], (1, "uint64", 0), (1, "uint64", 0), (3, "uint64", 0),
             ("bits", "uint64", None), ("all", "uint32", None), ("mirrors", "uint64", None),
             ("owned", "uint32", None), ("owned", "uint32", None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 import numpy as np
@@ -26,20 +26,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    # The shape of an array, its type, and the byte where it begins.
+    _Place = tuple[tuple[int], np.dtype[Any], int]
+
 __all__ = ["GpuMemory"]
 
 # Share of the free memory that Evener fills. CuPy's pool loses some of the rest to fragmentation.
 _USABLE_SHARE = 0.95
 # Bytes; the alignment of arrays in one block.
 _ALIGNMENT = 256
-
-
-class _Block(NamedTuple):
-    """The bytes of a block of arrays, its fills (begin, end, byte), and its arrays (shape, type, begin)."""
-
-    nbytes: int
-    fills: list[tuple[int, int, int]]
-    arrays: list[tuple[tuple[int], np.dtype[Any], int]]
 
 
 @cache
@@ -50,17 +45,15 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
 
 
 @lru_cache(maxsize=256)
-def _block_of(wanted: tuple[tuple[int, DTypeLike, int | None], ...]) -> _Block:
-    """Return the places of arrays in a block. One fill covers consecutive arrays of equal bytes."""
-    end, fills, arrays = 0, [], []
-    for byte, of_byte in groupby(wanted, key=itemgetter(2)):
-        begin = end
-        for length, dtype, _ in of_byte:
-            arrays.append(((length,), np.dtype(dtype), end))
-            end += -(-length * np.dtype(dtype).itemsize // _ALIGNMENT) * _ALIGNMENT
-        if byte is not None and end > begin:
-            fills.append((begin, end, byte))
-    return _Block(end, fills, arrays)
+def _places_of(wanted: tuple[tuple[int, DTypeLike], ...]) -> tuple[list[_Place], int]:
+    """Return the places of arrays in a block, and the bytes of the block."""
+    places: list[_Place] = []
+    end = 0
+    for length, given in wanted:
+        dtype = np.dtype(given)
+        places.append(((length,), dtype, end))
+        end += -(-length * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+    return places, end
 
 
 class GpuMemory(Device):
@@ -122,12 +115,26 @@ class GpuMemory(Device):
 
     def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[Any]:
         """Return CuPy arrays in one block of memory."""
-        nbytes, fills, arrays = _block_of(tuple(wanted))
-        block = self.allocate(nbytes, np.uint8).data
+        places, nbytes = _places_of(tuple([(length, dtype) for length, dtype, _ in wanted]))
+        try:
+            with self._guarded("allocating", nbytes):
+                block = self._cupy.cuda.alloc(nbytes)
+                arrays = [self._cupy.ndarray(shape, dtype, block + begin) for shape, dtype, begin in places]
+        except DeviceOutOfMemory:
+            if not release_on_devices():
+                raise
+            return self.allocate_several(wanted)
+        self.fill_several(arrays, [byte for _, _, byte in wanted])
+        return arrays
+
+    def fill_several(self, arrays: Sequence[Any], values: Sequence[int | None]) -> None:
+        """Set each byte of arrays of one block; consecutive arrays with one value need one fill."""
         with self._guarded("filling arrays"):
-            for begin, end, byte in fills:
-                (block + begin).memset_async(byte, end - begin)
-            return [self._cupy.ndarray(shape, dtype, block + begin) for shape, dtype, begin in arrays]
+            for value, pairs in groupby(zip(arrays, values, strict=True), key=itemgetter(1)):
+                own = [array for array, _ in pairs]
+                nbytes = own[-1].data.ptr + own[-1].nbytes - own[0].data.ptr
+                if value is not None and nbytes:
+                    own[0].data.memset_async(value, nbytes)
 
     def fill(self, array: Any, value: object) -> None:
         """Set all elements of an array to one value."""

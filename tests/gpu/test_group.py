@@ -73,6 +73,36 @@ def test_components_in_a_row(spec):
             assert (ev.wcc(pg)["component"] == expected).all()
 
 
+@pytest.mark.usefixtures("placed")
+@pytest.mark.parametrize("tail", [10, 20_000])
+def test_components_of_a_wheel_with_a_tail(tail):
+    """The hubs of all GPUs are neighbours, and most vertices are near them or far from them."""
+    rim, path = np.arange(1, 1001), np.arange(1000, 1001 + tail)
+    src = np.concatenate([np.zeros(1000, int), rim, path[:-1], [2000 + tail]])
+    dst = np.concatenate([rim, np.roll(rim, 1), path[1:], [2001 + tail]])
+    graph = ev.Graph.from_edges(src, dst, directed=False, n=2002 + tail)
+    expected = np.arange(graph.n)
+    expected[: 1001 + tail] = 0
+    expected[-1] = 2000 + tail
+    for policy in ("random", "high", "low"):
+        pg = ev.partition(graph, ON, policy=policy)
+        for _ in range(3):
+            assert (ev.wcc(pg)["component"] == expected).all()
+
+
+@pytest.mark.usefixtures("placed")
+def test_runs_of_several_algorithms_in_turn(graph):
+    """Work arrays are kept for one algorithm, and addresses change while results are alive."""
+    one, two = ev.partition(graph, "cuda:0"), ev.partition(graph, ON)
+    alive = []
+    for source in sources_of(graph, sized(20, 3)):
+        for run, name in ((ev.bfs, "distance"), (ev.sssp, "distance"), (ev.bfs, "distance")):
+            alive.append(run(two, source=source))
+            assert (alive[-1][name] == run(one, source=source)[name]).all()
+        alive.append(ev.wcc(two))
+        assert (alive[-1]["component"] == ev.wcc(one)["component"]).all()
+
+
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_a_search_in_several_launches(monkeypatch, graph, placed, levels):
     tuning = {kind: replace(one, fused_levels=levels, beta=18) for kind, one in driver.TUNING.items()}

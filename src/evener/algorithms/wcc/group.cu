@@ -1,9 +1,13 @@
 // Weakly connected components on several GPUs that read each other's memory, in one launch.
 // algorithms/wcc/kernels_cpu.py describes the arrays.
 //
-// Each GPU first links its own vertices only, finds its giant tree, and flags its vertices outside. If the hub of
-// each GPU has neighbours in the giant trees of all other GPUs, the giant trees are one component. A vertex outside
-// then joins the giant tree of its own GPU if it has a neighbour in any giant tree. So most mirrors are in no tree.
+// First, the GPUs flag the vertices outside of one giant component. In a skewed graph the largest hubs of all GPUs are
+// neighbours, and most vertices are at most two steps from them: bits of flags are enough to find these vertices.
+// If this finds too few, each GPU links its own vertices, and its giant tree is the one with most of a sample. If the
+// hub of each GPU has neighbours in the giant trees of all other GPUs, the giant trees are one component.
+//
+// A vertex outside then joins the giant tree of its own GPU if it has a neighbour in any giant tree. So most mirrors
+// are in no tree.
 
 #include "group.cuh"
 #include "trees.cuh"
@@ -35,6 +39,75 @@ __device__ inline void flag_outside(
         u32 half = __ballot_sync(ALL, tree != root);
         if (lane() == 0) outside.half(h) = half;
     }
+}
+
+// Clear the flags of the largest hub, which is vertex 0, and of its first neighbours that this GPU owns.
+__device__ inline void clear_hub(
+    Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 connected, u64 owned, Bits outside
+) {
+    if (first_of_grid() && connected > 0) outside.clear(0);
+    if (rows == 0) return;
+    u64 end = least(offsets[0] + ATTACHED, offsets[1]);
+    for (u64 e = offsets[0] + thread_of_grid(); e < end; e += threads_of_grid()) {
+        u32 neighbour = read(targets, e);
+        if (neighbour < owned && outside.test(neighbour)) outside.clear(neighbour);
+    }
+}
+
+// Return whether the largest hub of this GPU has an edge to the largest hub of each other GPU. The threads of one
+// block call it together.
+__device__ inline bool meets_all_hubs(
+    Array<const u64> offsets, Tiered<u32> targets, u64 rows, const Mirrored* routes, u64 count
+) {
+    __shared__ u32 hubs[32];
+    __shared__ u32 met;  // a bit for each route
+    if (rows == 0 || count > 32) return false;
+    if (threadIdx.x == 0) met = 0;
+    if (threadIdx.x < count) {
+        Mirrored route = routes[threadIdx.x];
+        hubs[threadIdx.x] = route.count > 0 && route.index[0] == 0 ? (u32)route.begin : NO_VERTEX;
+    }
+    __syncthreads();
+    u64 end = least(offsets[0] + ATTACHED, offsets[1]);
+    for (u64 e = offsets[0] + threadIdx.x; e < end; e += blockDim.x) {
+        u32 neighbour = read(targets, e);
+        for (u32 r = 0; r < count; r++)
+            if (neighbour == hubs[r]) atomicOr(&met, 1u << r);
+    }
+    __syncthreads();
+    return __popc(met) == count;
+}
+
+// Neighbours of a vertex that `join_hubs` looks at.
+constexpr u64 LOOKED_AT = 4;
+// The hubs' component is giant if at most one of so many vertices is outside.
+constexpr u64 GIANT_SHARE = 8;
+
+// Clear the flag of each vertex with an unflagged vertex among its first neighbours. Make vertices without a flag
+// children of vertex 0. Make each other vertex with edges, and each mirror, a tree of its own. Label roots, and
+// vertices without edges. Returns the number of vertices that this lane flags.
+__device__ inline u64 join_hubs(
+    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, u64 connected, u64 owned,
+    Bits outside, Array<u32> component, Array<u32> label
+) {
+    u64 left = 0;
+    for (u64 h = warp_of_grid(); h < (owned + 31) / 32; h += warps_of_grid()) {
+        u64 v = h * 32 + lane();
+        u32 before = look(outside.half(h));
+        bool flagged = v < connected && (before >> lane() & 1) != 0;
+        if (flagged && v < rows) {
+            u64 begin = offsets[v], end = least(begin + LOOKED_AT, offsets[v + 1]);
+            for (u64 e = begin; e < end && flagged; e++) flagged = outside.test(read_first(targets, v, begin, e));
+        }
+        u32 half = __ballot_sync(ALL, flagged);
+        u32 gone = before & ~half & range_mask(h, 0, connected);
+        if (lane() == 0 && gone != 0) atomicAnd(&outside.half(h), ~gone);
+        if (v < connected) component[v] = flagged ? (u32)v : 0;
+        if (v < owned && (flagged || v == 0 || v >= connected)) label[v] = vertices[v];
+        left += flagged;
+    }
+    for (u64 m = owned + thread_of_grid(); m < component.length; m += threads_of_grid()) component[m] = (u32)m;
+    return left;
 }
 
 // Edges of the largest hub that are looked at, at most.
@@ -138,26 +211,44 @@ __global__ void PARALLEL(256, 6) label_together(
     Array<const u32> tree = {component.at, component.length}, known = {label.at, label.length};
     const Mirrored* routes = (const Mirrored*)mirrored.at;
     u64 count = mirrored.length * sizeof(u64) / sizeof(Mirrored);
-    begin_connected(vertices, owned, connected, component, label);
     GroupSum group_sum(grid, group);
-    attach_to_hub(offsets, targets, rows, owned, component);
-    grid.sync();
-    link_neighbours(offsets, targets, rows, linked_first, owned, component);
-    grid.sync();
-    flatten(connected, component);
-    grid.sync();
-    sample_giant(tree, rows, giant);
-    grid.sync();
-    u32 root = (u32)look(giant[0]);
-    flag_outside(vertices, connected, owned, root, tree, outside, label);
-    group_sum.sum(0);
     Peers<const u32> label_of = {on_peers(LABEL)}, outside_of = {on_peers(OUTSIDE)};
-    for (u64 r = 0; r < count && !group_sum.failed; r++)
-        pull_flags(routes[r], outside_of.on(routes[r].owner), outside);
-    grid.sync();
-    bool meets_all = blockIdx.x == 0 && count == group.size - 1 &&
-        meets_all_giants(offsets, targets, rows, root, tree, owned, outside, routes, count);
-    bool one_giant = group_sum.sum(first_of_grid() && meets_all).all.first == group.size;
+    auto pull_outside = [&]() {
+        for (u64 r = 0; r < count && !group_sum.failed; r++)
+            pull_flags(routes[r], outside_of.on(routes[r].owner), outside);
+        grid.sync();
+    };
+    clear_hub(offsets, targets, rows, connected, owned, outside);
+    bool meets = blockIdx.x == 0 && group.rank == 0 && count == group.size - 1 &&
+        meets_all_hubs(offsets, targets, rows, routes, count);
+    bool one_giant = group_sum.sum(first_of_grid() && meets).all.first == 1;
+    u32 root = 0;
+    if (one_giant) {
+        pull_outside();
+        u64 left = join_hubs(offsets, targets, vertices, rows, connected, owned, outside, component, label);
+        Totals all = group_sum.sum(left, first_of_grid() ? connected : 0).all;
+        one_giant = all.first * GIANT_SHARE <= all.second;
+        if (one_giant) pull_outside();
+    }
+    if (!one_giant) {
+        begin_connected(vertices, owned, connected, component, label);
+        grid.sync();
+        attach_to_hub(offsets, targets, rows, owned, component);
+        grid.sync();
+        link_neighbours(offsets, targets, rows, linked_first, owned, component);
+        grid.sync();
+        flatten(connected, component);
+        grid.sync();
+        sample_giant(tree, rows, giant);
+        grid.sync();
+        root = (u32)look(giant[0]);
+        flag_outside(vertices, connected, owned, root, tree, outside, label);
+        group_sum.sum(0);
+        pull_outside();
+        bool meets_all = blockIdx.x == 0 && count == group.size - 1 &&
+            meets_all_giants(offsets, targets, rows, root, tree, owned, outside, routes, count);
+        one_giant = group_sum.sum(first_of_grid() && meets_all).all.first == group.size;
+    }
     auto tree_of = [&](u32 v) { return one_giant && v >= owned && !outside.test(v) ? root : v; };
     link_others(offsets, targets, connected, 0, root, component, long_rows, tree_of);
     if (directed) {

@@ -358,7 +358,7 @@ class Engine(Workspace):
         done = self._run(steps, work_estimate)
         self._exchange.end_verb()
         if group is not None:
-            group.check([one.result for one in done])
+            return group.results(done)
         return [partial(getattr, one, "result") for one in done]
 
     def _exchange_values(

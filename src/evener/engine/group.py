@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Element, GpuElement
     from evener.engine.exchange.network import Network
+    from evener.engine.executor import StepsDone
     from evener.partition.partitioned import PartitionedGraph
     from evener.partition.route import Route
 
@@ -97,8 +99,15 @@ class ElementGroup:
             for element, function, own in zip(self._elements, functions, args, strict=True)
         ]
 
-    def check(self, results: Sequence[Any]) -> None:
-        """Raise DeviceError if a kernel waited too long for another element."""
+    def results(self, done: Sequence[StepsDone]) -> list[Callable[[], Any]]:
+        """Return a function of each element's result, after waiting for all elements.
+
+        Raises
+        ------
+        DeviceError
+            If a kernel waited too long for another element.
+        """
+        results = [one.result for one in done]
         silent = [
             element.name
             for element, result in zip(self._elements, results, strict=True)
@@ -110,6 +119,7 @@ class ElementGroup:
                 "may occupy that GPU; check nvidia-smi, and run on free GPUs"
             )
             raise DeviceError(msg)
+        return [partial(results.__getitem__, p) for p in range(len(results))]
 
     def _upload(self, tables: list[list[int]]) -> PartitionedArray:
         return PartitionedArray(

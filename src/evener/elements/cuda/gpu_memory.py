@@ -56,6 +56,15 @@ def _places_of(wanted: tuple[tuple[int, DTypeLike], ...]) -> tuple[list[_Place],
     return places, end
 
 
+def _fill(arrays: Sequence[Any], values: Sequence[int | None]) -> None:
+    """Set each byte of the arrays of one block. Consecutive arrays with one value need one fill."""
+    for value, pairs in groupby(zip(arrays, values, strict=True), key=itemgetter(1)):
+        own = [array for array, _ in pairs]
+        nbytes = own[-1].data.ptr + own[-1].nbytes - own[0].data.ptr
+        if value is not None and nbytes:
+            own[0].data.memset_async(value, nbytes)
+
+
 class GpuMemory(Device):
     """The part of a `CudaElement` that implements the protocol `Memory`, and sorts and adds arrays."""
 
@@ -120,21 +129,17 @@ class GpuMemory(Device):
             with self._guarded("allocating", nbytes):
                 block = self._cupy.cuda.alloc(nbytes)
                 arrays = [self._cupy.ndarray(shape, dtype, block + begin) for shape, dtype, begin in places]
+                _fill(arrays, [byte for _, _, byte in wanted])
+                return arrays
         except DeviceOutOfMemory:
             if not release_on_devices():
                 raise
             return self.allocate_several(wanted)
-        self.fill_several(arrays, [byte for _, _, byte in wanted])
-        return arrays
 
     def fill_several(self, arrays: Sequence[Any], values: Sequence[int | None]) -> None:
-        """Set each byte of arrays of one block; consecutive arrays with one value need one fill."""
+        """Set each byte of the arrays of one block."""
         with self._guarded("filling arrays"):
-            for value, pairs in groupby(zip(arrays, values, strict=True), key=itemgetter(1)):
-                own = [array for array, _ in pairs]
-                nbytes = own[-1].data.ptr + own[-1].nbytes - own[0].data.ptr
-                if value is not None and nbytes:
-                    own[0].data.memset_async(value, nbytes)
+            _fill(arrays, values)
 
     def fill(self, array: Any, value: object) -> None:
         """Set all elements of an array to one value."""

@@ -152,18 +152,21 @@ __device__ inline void label_outside(
 // lists equal pairs once.
 //
 // `giant` and `giant_of_owner` are the labels of the giant trees here, with the root `root`, and at the owner.
-// A label at the owner is read only if the owner's vertex was outside its giant tree at first.
+// A label at the owner is read only if the owner's vertex was outside its giant tree at first. If `one_giant`, no
+// other mirror is in a tree.
 __device__ inline void list_pairs(
-    Mirrored route, const u32* label_of_owner, Bits outside, u32 root, u32 giant, u32 giant_of_owner,
+    Mirrored route, const u32* label_of_owner, Bits outside, bool one_giant, u32 root, u32 giant, u32 giant_of_owner,
     Array<const u32> component, Array<const u32> label, Array<u64> pairs, Array<u64> length
 ) {
     u64 last = 0;
     for (u64 first = warp_of_grid() * WARP; first < route.count; first += warps_of_grid() * WARP) {
         u64 m = first + lane(), mirror = route.begin + m;
-        u64 parent = m < route.count ? component[mirror] : mirror, pair = 0;  // 0 if the labels are equal
+        bool flagged = m < route.count && look(outside, mirror);
+        u64 parent = flagged || (m < route.count && !one_giant) ? component[mirror] : mirror;
+        u64 pair = 0;  // 0 if the labels are equal
         if (parent != mirror) {
             u32 tree = component[parent], own = tree == root ? giant : label[tree], owner = giant_of_owner;
-            if (look(outside, mirror)) owner = ((volatile const u32*)label_of_owner)[route.index[m]];
+            if (flagged) owner = ((volatile const u32*)label_of_owner)[route.index[m]];
             if (own != owner) pair = (u64)owner << 32 | own;
         }
         if (pair == last) pair = 0;
@@ -237,7 +240,7 @@ __global__ void PARALLEL(256, 6) label_together(
         grid.sync();
         link_neighbours(offsets, targets, rows, linked_first, owned, component);
         grid.sync();
-        flatten(connected, component);
+        flatten_all(connected, component);
         grid.sync();
         sample_giant(tree, rows, giant);
         grid.sync();
@@ -256,12 +259,10 @@ __global__ void PARALLEL(256, 6) label_together(
         link_others(in_offsets, in_targets, connected, 0, root, component, long_rows, tree_of);
     }
     grid.sync();
-    flatten(connected, component);
+    lower_labels(connected, [&](u64 v) { return flatten(component, v); }, vertices, label);
     grid.sync();
     if (connected > 0) root = tree[root];
     if (first_of_grid()) giant[0] = root;
-    lower_labels(connected, tree, vertices, label);
-    grid.sync();
     label_outside(connected, root, tree, outside, label, joined);
     u32 giant_label = connected > 0 ? look(label[root]) : 0;
     group_sum.sum(0);
@@ -271,7 +272,7 @@ __global__ void PARALLEL(256, 6) label_together(
         volatile const u64* giant_there = giant_of.on(routes[r].owner);
         u32 giant_of_owner = ((volatile const u32*)labels)[*giant_there];
         list_pairs(
-            routes[r], labels, outside, root, giant_label, giant_of_owner, tree, known, pairs, length
+            routes[r], labels, outside, one_giant, root, giant_label, giant_of_owner, tree, known, pairs, length
         );
         if (one_giant && first_of_grid()) pairs[room_for_one(length)] = (u64)giant_of_owner << 32 | giant_label;
     }

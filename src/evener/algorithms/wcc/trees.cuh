@@ -74,21 +74,25 @@ __device__ inline void link_neighbours(
     }
 }
 
-// Make the root the parent of every vertex below `connected`; the others have no edges. A thread stores each
-// step of its way to the root, so that other threads can skip vertices of deep trees.
+// Make the root the parent of vertex `v`, and return the root. A thread stores each step of its way to the root, so
+// that other threads can skip vertices of deep trees.
+__device__ inline u32 flatten(Array<u32> component, u64 v) {
+    u32 root = component[v];
+    u32 parent = component[root];
+    while (root != parent) {
+        component[v] = parent;
+        root = parent;
+        parent = look(component[root]);
+    }
+    return root;
+}
+
+// Make the root the parent of every vertex below `connected`; the others have no edges.
 //
 // The parent of a mirror is the mirror itself or an owned vertex, because owned vertices have smaller numbers.
 // So mirrors are at most two steps from the root.
-__device__ inline void flatten(u64 connected, Array<u32> component) {
-    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
-        u32 root = component[v];
-        u32 parent = component[root];
-        while (root != parent) {
-            component[v] = parent;
-            root = parent;
-            parent = look(component[root]);
-        }
-    }
+__device__ inline void flatten_all(u64 connected, Array<u32> component) {
+    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) flatten(component, v);
 }
 
 // Set ``giant[0]`` to the tree with the majority of a sample of vertices, if any. The first block works.
@@ -182,16 +186,15 @@ __device__ inline void lower(Array<u32> label, u32 root, u32 least_label) {
 }
 
 // Set the label of each root to the smallest number of the owned vertices in its tree. Its label must be its own
-// number before. The trees must be flat, and vertices from `connected` on have no edges.
+// number before. ``root_of(v)`` is the root of `v`, and vertices from `connected` on have no edges.
 //
 // Most vertices have the same root. So a thread keeps the smallest number of consecutive vertices with the
 // same root. At the end, the threads of a warp combine their numbers.
-__device__ inline void lower_labels(
-    u64 connected, Array<const u32> component, Array<const u32> number, Array<u32> label
-) {
+template <typename Root>
+__device__ inline void lower_labels(u64 connected, Root root_of, Array<const u32> number, Array<u32> label) {
     u32 kept = NO_VERTEX, least_label = NO_VERTEX;
     for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
-        u32 root = component[v];
+        u32 root = root_of(v);
         if (root == v) continue;
         if (root != kept) {
             if (kept != NO_VERTEX) lower(label, kept, least_label);

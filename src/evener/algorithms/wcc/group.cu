@@ -41,21 +41,23 @@ __device__ inline void flag_outside(
     }
 }
 
-// Clear the flags of the largest hub, which is vertex 0, and of its first neighbours that this GPU owns.
+// Edges of the largest hub that are looked at, at most.
+constexpr u64 SAMPLED_EDGES = 1024;
+
+// Clear the flags of the largest hub, which is vertex 0, and of its neighbours that this GPU owns.
 __device__ inline void clear_hub(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 connected, u64 owned, Bits outside
 ) {
     if (first_of_grid() && connected > 0) outside.clear(0);
-    if (rows == 0) return;
-    u64 end = least(offsets[0] + ATTACHED, offsets[1]);
-    for (u64 e = offsets[0] + thread_of_grid(); e < end; e += threads_of_grid()) {
+    u64 begin = rows > 0 ? offsets[0] : 0, end = rows > 0 ? offsets[1] : 0;
+    for (u64 e = begin + thread_of_grid(); e < end; e += threads_of_grid()) {
         u32 neighbour = read(targets, e);
         if (neighbour < owned && outside.test(neighbour)) outside.clear(neighbour);
     }
 }
 
-// Return whether the largest hub of this GPU has an edge to the largest hub of each other GPU. The threads of one
-// block call it together.
+// Return whether the largest hub of this GPU has an edge to the largest hub of each other GPU. It looks at the first
+// edges, which lead to the highest degrees. The threads of one block call it together.
 __device__ inline bool meets_all_hubs(
     Array<const u64> offsets, Tiered<u32> targets, u64 rows, const Mirrored* routes, u64 count
 ) {
@@ -64,11 +66,11 @@ __device__ inline bool meets_all_hubs(
     if (rows == 0 || count > 32) return false;
     if (threadIdx.x == 0) met = 0;
     if (threadIdx.x < count) {
-        Mirrored route = routes[threadIdx.x];
+        const Mirrored& route = routes[threadIdx.x];
         hubs[threadIdx.x] = route.count > 0 && route.index[0] == 0 ? (u32)route.begin : NO_VERTEX;
     }
     __syncthreads();
-    u64 end = least(offsets[0] + ATTACHED, offsets[1]);
+    u64 end = least(offsets[0] + SAMPLED_EDGES, offsets[1]);
     for (u64 e = offsets[0] + threadIdx.x; e < end; e += blockDim.x) {
         u32 neighbour = read(targets, e);
         for (u32 r = 0; r < count; r++)
@@ -78,8 +80,9 @@ __device__ inline bool meets_all_hubs(
     return __popc(met) == count;
 }
 
-// Neighbours of a vertex that `join_hubs` looks at.
-constexpr u64 LOOKED_AT = 4;
+// Neighbours of a vertex that `join_hubs` looks at, and halves of flags that a warp reads at once.
+constexpr u32 LOOKED_AT = 4;
+constexpr u32 HALVES = 4;
 // The hubs' component is giant if at most one of so many vertices is outside.
 constexpr u64 GIANT_SHARE = 8;
 
@@ -91,27 +94,42 @@ __device__ inline u64 join_hubs(
     Bits outside, Array<u32> component, Array<u32> label
 ) {
     u64 left = 0;
-    for (u64 h = warp_of_grid(); h < (owned + 31) / 32; h += warps_of_grid()) {
-        u64 v = h * 32 + lane();
-        u32 before = look(outside.half(h));
-        bool flagged = v < connected && (before >> lane() & 1) != 0;
-        if (flagged && v < rows) {
-            u64 begin = offsets[v], end = least(begin + LOOKED_AT, offsets[v + 1]);
-            for (u64 e = begin; e < end && flagged; e++) flagged = outside.test(read_first(targets, v, begin, e));
+    for (u64 first = warp_of_grid(); first * 32 < connected; first += HALVES * warps_of_grid()) {
+        u64 begin[HALVES];
+        u32 before[HALVES], edges[HALVES], neighbour[HALVES];
+        // Reads of several halves are under way at once.
+#pragma unroll
+        for (u32 j = 0; j < HALVES; j++) {
+            u64 h = first + j * warps_of_grid(), v = h * 32 + lane();
+            before[j] = v < connected ? look(outside.half(h)) : 0;
+            begin[j] = v < rows ? offsets[v] : 0;
+            edges[j] = v < rows ? (u32)least((u64)LOOKED_AT, offsets[v + 1] - begin[j]) : 0;
         }
-        u32 half = __ballot_sync(ALL, flagged);
-        u32 gone = before & ~half & range_mask(h, 0, connected);
-        if (lane() == 0 && gone != 0) atomicAnd(&outside.half(h), ~gone);
-        if (v < connected) component[v] = flagged ? (u32)v : 0;
-        if (v < owned && (flagged || v == 0 || v >= connected)) label[v] = vertices[v];
-        left += flagged;
+#pragma unroll
+        for (u32 j = 0; j < HALVES; j++) {
+            u64 v = (first + j * warps_of_grid()) * 32 + lane();
+            neighbour[j] = edges[j] > 0 ? read_first(targets, v, begin[j], begin[j]) : 0;
+        }
+#pragma unroll
+        for (u32 j = 0; j < HALVES; j++) {
+            u64 h = first + j * warps_of_grid(), v = h * 32 + lane();
+            bool flagged = (before[j] >> lane() & 1) != 0;
+            if (flagged && edges[j] > 0) flagged = outside.test(neighbour[j]);
+            for (u32 k = 1; flagged && k < edges[j]; k++)
+                flagged = outside.test(read_first(targets, v, begin[j], begin[j] + k));
+            u32 gone = __ballot_sync(ALL, v < connected && !flagged) & before[j];
+            if (lane() == 0 && gone != 0) atomicAnd(&outside.half(h), ~gone);
+            if (v < connected) component[v] = flagged ? (u32)v : 0;
+            if (v < connected && (flagged || v == 0)) label[v] = vertices[v];
+            left += flagged;
+        }
     }
-    for (u64 m = owned + thread_of_grid(); m < component.length; m += threads_of_grid()) component[m] = (u32)m;
+    for (u64 v = connected + thread_of_grid(); v < component.length; v += threads_of_grid()) {
+        if (v < owned) label[v] = vertices[v];
+        else component[v] = (u32)v;
+    }
     return left;
 }
-
-// Edges of the largest hub that are looked at, at most.
-constexpr u64 SAMPLED_EDGES = 1024;
 
 // Return whether the largest hub, which is vertex 0, is in the tree `root` and has a neighbour in the giant tree of
 // each other GPU. It looks at a sample of the hub's edges. The threads of one block call it together.
@@ -189,12 +207,12 @@ __device__ inline void over_pairs(const u64* lists, const u64* lengths, u32 gpus
     }
 }
 
-// Replace each label by its root in `joined`. The vertices of the tree `root` get the label `giant`.
-__device__ inline void relabel_all(
-    u64 connected, u32 root, u32 giant, Array<const u32> component, Array<u32> label, Array<u32> joined
+// Replace each label by its root in `joined`. The vertices with ``is_giant(v)`` get the label `giant`.
+template <typename IsGiant> __device__ inline void relabel_all(
+    u64 connected, IsGiant is_giant, u32 giant, Array<u32> label, Array<u32> joined
 ) {
     for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid())
-        label[v] = component[v] == root ? giant : root_of(joined, label[v]);
+        label[v] = is_giant(v) ? giant : root_of(joined, label[v]);
 }
 
 // Label each vertex with the smallest number in its component, on all GPUs of a group.
@@ -233,7 +251,8 @@ __global__ void PARALLEL(256, 6) label_together(
         one_giant = all.first * GIANT_SHARE <= all.second;
         if (one_giant) pull_outside();
     }
-    if (!one_giant) {
+    bool by_hubs = one_giant;
+    if (!by_hubs) {
         begin_connected(vertices, owned, connected, component, label);
         grid.sync();
         attach_to_hub(offsets, targets, rows, owned, component);
@@ -253,13 +272,18 @@ __global__ void PARALLEL(256, 6) label_together(
         one_giant = group_sum.sum(first_of_grid() && meets_all).all.first == group.size;
     }
     auto tree_of = [&](u32 v) { return one_giant && v >= owned && !outside.test(v) ? root : v; };
-    link_others(offsets, targets, connected, 0, root, component, long_rows, tree_of);
+    // Whether `v` is a child of vertex 0, which no link changes.
+    auto joined_hub = [&](u64 v) { return by_hubs && !outside.test(v); };
+    auto is_outside = [&](u64 v) { return !joined_hub(v) && look(component[v]) != root; };
+    link_others(offsets, targets, connected, 0, is_outside, component, long_rows, tree_of);
     if (directed) {
         grid.sync();
-        link_others(in_offsets, in_targets, connected, 0, root, component, long_rows, tree_of);
+        link_others(in_offsets, in_targets, connected, 0, is_outside, component, long_rows, tree_of);
     }
     grid.sync();
-    lower_labels(connected, [&](u64 v) { return flatten(component, v); }, vertices, label);
+    lower_labels(
+        connected, [&](u64 v) { return joined_hub(v) ? 0 : flatten(component, v); }, vertices, label
+    );
     grid.sync();
     if (connected > 0) root = tree[root];
     if (first_of_grid()) giant[0] = root;
@@ -290,6 +314,7 @@ __global__ void PARALLEL(256, 6) label_together(
     }
     grid.sync();
     u32 end = connected > 0 ? root_of(joined, giant_label) : 0;
-    relabel_all(connected, root, end, tree, label, joined);
+    auto is_giant = [&](u64 v) { return joined_hub(v) || tree[v] == root; };
+    relabel_all(connected, is_giant, end, label, joined);
     results.sum(first_of_grid() ? (group_sum.failed ? GROUP_FAILED : end) : 0);
 }

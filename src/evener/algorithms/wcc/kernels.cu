@@ -30,7 +30,9 @@ __global__ void PARALLEL(256) link_rest(
 ) {
     LongRows long_rows(pieces, grid);
     auto itself = [](u32 neighbour) { return neighbour; };
-    link_others(offsets, targets, connected, skip, (u32)giant[0], component, long_rows, itself);
+    u32 root = (u32)giant[0];
+    auto outside = [&](u64 v) { return look(component[v]) != root; };
+    link_others(offsets, targets, connected, skip, outside, component, long_rows, itself);
 }
 
 // Count the edges from the tree of ``giant[0]`` to mirrors with the label `giant_label`.

@@ -155,6 +155,7 @@ template <typename Selected, typename Visit> __device__ inline void over_edges(
             end = offsets[v + 1];
             begin = least(row + skipped, end);
         }
+        if (!__any_sync(ALL, begin < end)) continue;
         bool is_long = end - begin > LONG;
         long_rows.defer((u32)v, is_long ? pieces_of(end - row) : 0);
         share_edges((u32)v, begin, is_long ? 0 : (u32)(end - begin), visit);
@@ -165,16 +166,15 @@ template <typename Selected, typename Visit> __device__ inline void over_edges(
     });
 }
 
-// Link each vertex outside the tree `root` with ``tree_of(neighbour)`` of its neighbours from the `skip`-th on. It
-// contains a grid barrier.
+// Link each vertex with ``outside(v)`` with ``tree_of(neighbour)`` of its neighbours from the `skip`-th on. It contains
+// a grid barrier.
 //
 // Vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
 // Vertices from `connected` on have no edges.
-template <typename TreeOf> __device__ inline void link_others(
-    Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, u32 root, Array<u32> component,
+template <typename Outside, typename TreeOf> __device__ inline void link_others(
+    Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, Outside outside, Array<u32> component,
     LongRows& long_rows, TreeOf tree_of
 ) {
-    auto outside = [&](u64 v) { return look(component[v]) != root; };
     over_edges(offsets, connected, skip, outside, long_rows, [&](u32 v, u64 e) {
         link(component, v, tree_of(targets[e]));
     });

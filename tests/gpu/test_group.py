@@ -74,23 +74,6 @@ def test_components_in_a_row(spec):
 
 
 @pytest.mark.usefixtures("placed")
-@pytest.mark.parametrize("tail", [10, 20_000])
-def test_components_of_a_wheel_with_a_tail(tail):
-    """The hubs of all GPUs are neighbours, and most vertices are near them or far from them."""
-    rim, path = np.arange(1, 1001), np.arange(1000, 1001 + tail)
-    src = np.concatenate([np.zeros(1000, int), rim, path[:-1], [2000 + tail]])
-    dst = np.concatenate([rim, np.roll(rim, 1), path[1:], [2001 + tail]])
-    graph = ev.Graph.from_edges(src, dst, directed=False, n=2002 + tail)
-    expected = np.arange(graph.n)
-    expected[: 1001 + tail] = 0
-    expected[-1] = 2000 + tail
-    for policy in ("random", "high", "low"):
-        pg = ev.partition(graph, ON, policy=policy)
-        for _ in range(3):
-            assert (ev.wcc(pg)["component"] == expected).all()
-
-
-@pytest.mark.usefixtures("placed")
 def test_runs_of_several_algorithms_in_turn(graph):
     """Work arrays are kept for one algorithm, and addresses change while results are alive."""
     one, two = ev.partition(graph, "cuda:0"), ev.partition(graph, ON)

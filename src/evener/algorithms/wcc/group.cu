@@ -1,13 +1,9 @@
 // Weakly connected components on several GPUs that read each other's memory, in one launch.
 // algorithms/wcc/kernels_cpu.py describes the arrays.
 //
-// First, the GPUs flag the vertices outside of one giant component. In a skewed graph the largest hubs of all GPUs are
-// neighbours, and most vertices are at most two steps from them: bits of flags are enough to find these vertices.
-// If this finds too few, each GPU links its own vertices, and its giant tree is the one with most of a sample. If the
-// hub of each GPU has neighbours in the giant trees of all other GPUs, the giant trees are one component.
-//
-// A vertex outside then joins the giant tree of its own GPU if it has a neighbour in any giant tree. So most mirrors
-// are in no tree.
+// Each GPU first links its own vertices only, finds its giant tree, and flags its vertices outside. If the hub of
+// each GPU has neighbours in the giant trees of all other GPUs, the giant trees are one component. A vertex outside
+// then joins the giant tree of its own GPU if it has a neighbour in any giant tree. So most mirrors are in no tree.
 
 #include "group.cuh"
 #include "trees.cuh"
@@ -43,93 +39,6 @@ __device__ inline void flag_outside(
 
 // Edges of the largest hub that are looked at, at most.
 constexpr u64 SAMPLED_EDGES = 1024;
-
-// Clear the flags of the largest hub, which is vertex 0, and of its neighbours that this GPU owns.
-__device__ inline void clear_hub(
-    Array<const u64> offsets, Tiered<u32> targets, u64 rows, u64 connected, u64 owned, Bits outside
-) {
-    if (first_of_grid() && connected > 0) outside.clear(0);
-    u64 begin = rows > 0 ? offsets[0] : 0, end = rows > 0 ? offsets[1] : 0;
-    for (u64 e = begin + thread_of_grid(); e < end; e += threads_of_grid()) {
-        u32 neighbour = read(targets, e);
-        if (neighbour < owned && outside.test(neighbour)) outside.clear(neighbour);
-    }
-}
-
-// Return whether the largest hub of this GPU has an edge to the largest hub of each other GPU. It looks at the first
-// edges, which lead to the highest degrees. The threads of one block call it together.
-__device__ inline bool meets_all_hubs(
-    Array<const u64> offsets, Tiered<u32> targets, u64 rows, const Mirrored* routes, u64 count
-) {
-    __shared__ u32 hubs[32];
-    __shared__ u32 met;  // a bit for each route
-    if (rows == 0 || count > 32) return false;
-    if (threadIdx.x == 0) met = 0;
-    if (threadIdx.x < count) {
-        const Mirrored& route = routes[threadIdx.x];
-        hubs[threadIdx.x] = route.count > 0 && route.index[0] == 0 ? (u32)route.begin : NO_VERTEX;
-    }
-    __syncthreads();
-    u64 end = least(offsets[0] + SAMPLED_EDGES, offsets[1]);
-    for (u64 e = offsets[0] + threadIdx.x; e < end; e += blockDim.x) {
-        u32 neighbour = read(targets, e);
-        for (u32 r = 0; r < count; r++)
-            if (neighbour == hubs[r]) atomicOr(&met, 1u << r);
-    }
-    __syncthreads();
-    return __popc(met) == count;
-}
-
-// Neighbours of a vertex that `join_hubs` looks at, and halves of flags that a warp reads at once.
-constexpr u32 LOOKED_AT = 4;
-constexpr u32 HALVES = 4;
-// The hubs' component is giant if at most one of so many vertices is outside.
-constexpr u64 GIANT_SHARE = 8;
-
-// Clear the flag of each vertex with an unflagged vertex among its first neighbours. Make vertices without a flag
-// children of vertex 0. Make each other vertex with edges, and each mirror, a tree of its own. Label roots, and
-// vertices without edges. Returns the number of vertices that this lane flags.
-__device__ inline u64 join_hubs(
-    Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 rows, u64 connected, u64 owned,
-    Bits outside, Array<u32> component, Array<u32> label
-) {
-    u64 left = 0;
-    for (u64 first = warp_of_grid(); first * 32 < connected; first += HALVES * warps_of_grid()) {
-        u64 begin[HALVES];
-        u32 before[HALVES], edges[HALVES], neighbour[HALVES];
-        // Reads of several halves are under way at once.
-#pragma unroll
-        for (u32 j = 0; j < HALVES; j++) {
-            u64 h = first + j * warps_of_grid(), v = h * 32 + lane();
-            before[j] = v < connected ? look(outside.half(h)) : 0;
-            begin[j] = v < rows ? offsets[v] : 0;
-            edges[j] = v < rows ? (u32)least((u64)LOOKED_AT, offsets[v + 1] - begin[j]) : 0;
-        }
-#pragma unroll
-        for (u32 j = 0; j < HALVES; j++) {
-            u64 v = (first + j * warps_of_grid()) * 32 + lane();
-            neighbour[j] = edges[j] > 0 ? read_first(targets, v, begin[j], begin[j]) : 0;
-        }
-#pragma unroll
-        for (u32 j = 0; j < HALVES; j++) {
-            u64 h = first + j * warps_of_grid(), v = h * 32 + lane();
-            bool flagged = (before[j] >> lane() & 1) != 0;
-            if (flagged && edges[j] > 0) flagged = outside.test(neighbour[j]);
-            for (u32 k = 1; flagged && k < edges[j]; k++)
-                flagged = outside.test(read_first(targets, v, begin[j], begin[j] + k));
-            u32 gone = __ballot_sync(ALL, v < connected && !flagged) & before[j];
-            if (lane() == 0 && gone != 0) atomicAnd(&outside.half(h), ~gone);
-            if (v < connected) component[v] = flagged ? (u32)v : 0;
-            if (v < connected && (flagged || v == 0)) label[v] = vertices[v];
-            left += flagged;
-        }
-    }
-    for (u64 v = connected + thread_of_grid(); v < component.length; v += threads_of_grid()) {
-        if (v < owned) label[v] = vertices[v];
-        else component[v] = (u32)v;
-    }
-    return left;
-}
 
 // Return whether the largest hub, which is vertex 0, is in the tree `root` and has a neighbour in the giant tree of
 // each other GPU. It looks at a sample of the hub's edges. The threads of one block call it together.
@@ -170,21 +79,18 @@ __device__ inline void label_outside(
 // lists equal pairs once.
 //
 // `giant` and `giant_of_owner` are the labels of the giant trees here, with the root `root`, and at the owner.
-// A label at the owner is read only if the owner's vertex was outside its giant tree at first. If `one_giant`, no
-// other mirror is in a tree.
+// A label at the owner is read only if the owner's vertex was outside its giant tree at first.
 __device__ inline void list_pairs(
-    Mirrored route, const u32* label_of_owner, Bits outside, bool one_giant, u32 root, u32 giant, u32 giant_of_owner,
+    Mirrored route, const u32* label_of_owner, Bits outside, u32 root, u32 giant, u32 giant_of_owner,
     Array<const u32> component, Array<const u32> label, Array<u64> pairs, Array<u64> length
 ) {
     u64 last = 0;
     for (u64 first = warp_of_grid() * WARP; first < route.count; first += warps_of_grid() * WARP) {
         u64 m = first + lane(), mirror = route.begin + m;
-        bool flagged = m < route.count && look(outside, mirror);
-        u64 parent = flagged || (m < route.count && !one_giant) ? component[mirror] : mirror;
-        u64 pair = 0;  // 0 if the labels are equal
+        u64 parent = m < route.count ? component[mirror] : mirror, pair = 0;  // 0 if the labels are equal
         if (parent != mirror) {
             u32 tree = component[parent], own = tree == root ? giant : label[tree], owner = giant_of_owner;
-            if (flagged) owner = ((volatile const u32*)label_of_owner)[route.index[m]];
+            if (look(outside, mirror)) owner = ((volatile const u32*)label_of_owner)[route.index[m]];
             if (own != owner) pair = (u64)owner << 32 | own;
         }
         if (pair == last) pair = 0;
@@ -207,12 +113,12 @@ __device__ inline void over_pairs(const u64* lists, const u64* lengths, u32 gpus
     }
 }
 
-// Replace each label by its root in `joined`. The vertices with ``is_giant(v)`` get the label `giant`.
-template <typename IsGiant> __device__ inline void relabel_all(
-    u64 connected, IsGiant is_giant, u32 giant, Array<u32> label, Array<u32> joined
+// Replace each label by its root in `joined`. The vertices of the tree `root` get the label `giant`.
+__device__ inline void relabel_all(
+    u64 connected, u32 root, u32 giant, Array<const u32> component, Array<u32> label, Array<u32> joined
 ) {
     for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid())
-        label[v] = is_giant(v) ? giant : root_of(joined, label[v]);
+        label[v] = component[v] == root ? giant : root_of(joined, label[v]);
 }
 
 // Label each vertex with the smallest number in its component, on all GPUs of a group.
@@ -232,61 +138,39 @@ __global__ void PARALLEL(256, 6) label_together(
     Array<const u32> tree = {component.at, component.length}, known = {label.at, label.length};
     const Mirrored* routes = (const Mirrored*)mirrored.at;
     u64 count = mirrored.length * sizeof(u64) / sizeof(Mirrored);
+    begin_connected(vertices, owned, connected, component, label);
     GroupSum group_sum(grid, group);
+    attach_to_hub(offsets, targets, rows, owned, component);
+    grid.sync();
+    link_neighbours(offsets, targets, rows, linked_first, owned, component);
+    grid.sync();
+    flatten(connected, component);
+    grid.sync();
+    sample_giant(tree, rows, giant);
+    grid.sync();
+    u32 root = (u32)look(giant[0]);
+    flag_outside(vertices, connected, owned, root, tree, outside, label);
+    group_sum.sum(0);
     Peers<const u32> label_of = {on_peers(LABEL)}, outside_of = {on_peers(OUTSIDE)};
-    auto pull_outside = [&]() {
-        for (u64 r = 0; r < count && !group_sum.failed; r++)
-            pull_flags(routes[r], outside_of.on(routes[r].owner), outside);
-        grid.sync();
-    };
-    clear_hub(offsets, targets, rows, connected, owned, outside);
-    bool meets = blockIdx.x == 0 && group.rank == 0 && count == group.size - 1 &&
-        meets_all_hubs(offsets, targets, rows, routes, count);
-    bool one_giant = group_sum.sum(first_of_grid() && meets).all.first == 1;
-    u32 root = 0;
-    if (one_giant) {
-        pull_outside();
-        u64 left = join_hubs(offsets, targets, vertices, rows, connected, owned, outside, component, label);
-        Totals all = group_sum.sum(left, first_of_grid() ? connected : 0).all;
-        one_giant = all.first * GIANT_SHARE <= all.second;
-        if (one_giant) pull_outside();
-    }
-    bool by_hubs = one_giant;
-    if (!by_hubs) {
-        begin_connected(vertices, owned, connected, component, label);
-        grid.sync();
-        attach_to_hub(offsets, targets, rows, owned, component);
-        grid.sync();
-        link_neighbours(offsets, targets, rows, linked_first, owned, component);
-        grid.sync();
-        flatten_all(connected, component);
-        grid.sync();
-        sample_giant(tree, rows, giant);
-        grid.sync();
-        root = (u32)look(giant[0]);
-        flag_outside(vertices, connected, owned, root, tree, outside, label);
-        group_sum.sum(0);
-        pull_outside();
-        bool meets_all = blockIdx.x == 0 && count == group.size - 1 &&
-            meets_all_giants(offsets, targets, rows, root, tree, owned, outside, routes, count);
-        one_giant = group_sum.sum(first_of_grid() && meets_all).all.first == group.size;
-    }
+    for (u64 r = 0; r < count && !group_sum.failed; r++)
+        pull_flags(routes[r], outside_of.on(routes[r].owner), outside);
+    grid.sync();
+    bool meets_all = blockIdx.x == 0 && count == group.size - 1 &&
+        meets_all_giants(offsets, targets, rows, root, tree, owned, outside, routes, count);
+    bool one_giant = group_sum.sum(first_of_grid() && meets_all).all.first == group.size;
     auto tree_of = [&](u32 v) { return one_giant && v >= owned && !outside.test(v) ? root : v; };
-    // Whether `v` is a child of vertex 0, which no link changes.
-    auto joined_hub = [&](u64 v) { return by_hubs && !outside.test(v); };
-    auto is_outside = [&](u64 v) { return !joined_hub(v) && look(component[v]) != root; };
-    link_others(offsets, targets, connected, 0, is_outside, component, long_rows, tree_of);
+    link_others(offsets, targets, connected, 0, root, component, long_rows, tree_of);
     if (directed) {
         grid.sync();
-        link_others(in_offsets, in_targets, connected, 0, is_outside, component, long_rows, tree_of);
+        link_others(in_offsets, in_targets, connected, 0, root, component, long_rows, tree_of);
     }
     grid.sync();
-    lower_labels(
-        connected, [&](u64 v) { return joined_hub(v) ? 0 : flatten(component, v); }, vertices, label
-    );
+    flatten(connected, component);
     grid.sync();
     if (connected > 0) root = tree[root];
     if (first_of_grid()) giant[0] = root;
+    lower_labels(connected, tree, vertices, label);
+    grid.sync();
     label_outside(connected, root, tree, outside, label, joined);
     u32 giant_label = connected > 0 ? look(label[root]) : 0;
     group_sum.sum(0);
@@ -296,7 +180,7 @@ __global__ void PARALLEL(256, 6) label_together(
         volatile const u64* giant_there = giant_of.on(routes[r].owner);
         u32 giant_of_owner = ((volatile const u32*)labels)[*giant_there];
         list_pairs(
-            routes[r], labels, outside, one_giant, root, giant_label, giant_of_owner, tree, known, pairs, length
+            routes[r], labels, outside, root, giant_label, giant_of_owner, tree, known, pairs, length
         );
         if (one_giant && first_of_grid()) pairs[room_for_one(length)] = (u64)giant_of_owner << 32 | giant_label;
     }
@@ -314,7 +198,6 @@ __global__ void PARALLEL(256, 6) label_together(
     }
     grid.sync();
     u32 end = connected > 0 ? root_of(joined, giant_label) : 0;
-    auto is_giant = [&](u64 v) { return joined_hub(v) || tree[v] == root; };
-    relabel_all(connected, is_giant, end, label, joined);
+    relabel_all(connected, root, end, tree, label, joined);
     results.sum(first_of_grid() ? (group_sum.failed ? GROUP_FAILED : end) : 0);
 }

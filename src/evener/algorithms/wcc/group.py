@@ -27,8 +27,8 @@ def label_on_group(
     `linked_first` is the number of neighbours that are linked before the giant tree is skipped.
     """
     (label,) = engine.several_arrays(("all", "uint32", None))
-    giant, length, outside, component, pairs, joined = engine.work_arrays(
-        (1, "uint64", 0), (1, "uint64", 0), ("bits", "uint64", 0xFF), ("all", "uint32", None),
+    giant, length, component, outside, pairs, joined = engine.work_arrays(
+        (1, "uint64", 0), (1, "uint64", 0), ("all", "uint32", None), ("bits", "uint64", None),
         ("mirrors", "uint64", None), (graph.n, "uint32", None),
     )  # fmt: skip
     offsets, targets, _ = engine.out

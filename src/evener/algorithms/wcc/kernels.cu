@@ -17,7 +17,7 @@ __global__ void PARALLEL(256) link_first(
     link_neighbours(offsets, targets, rows, count, component.length, component);
 }
 
-__global__ void PARALLEL(256) compress(u64 connected, Array<u32> component) { flatten_all(connected, component); }
+__global__ void PARALLEL(256) compress(u64 connected, Array<u32> component) { flatten(connected, component); }
 
 __global__ void PARALLEL(1024) find_giant(Array<const u32> component, u64 rows, Array<u64> giant) {
     sample_giant(component, rows, giant);
@@ -30,9 +30,7 @@ __global__ void PARALLEL(256) link_rest(
 ) {
     LongRows long_rows(pieces, grid);
     auto itself = [](u32 neighbour) { return neighbour; };
-    u32 root = (u32)giant[0];
-    auto outside = [&](u64 v) { return look(component[v]) != root; };
-    link_others(offsets, targets, connected, skip, outside, component, long_rows, itself);
+    link_others(offsets, targets, connected, skip, (u32)giant[0], component, long_rows, itself);
 }
 
 // Count the edges from the tree of ``giant[0]`` to mirrors with the label `giant_label`.
@@ -55,7 +53,7 @@ __global__ void PARALLEL(256) edges_between(
 
 __global__ void PARALLEL(256) min_labels(u64 connected, Array<const u32> component, Array<u32> label) {
     Array<const u32> number = {label.at, label.length};  // labels of vertices that are no roots do not change
-    lower_labels(connected, [&](u64 v) { return component[v]; }, number, label);
+    lower_labels(connected, component, number, label);
 }
 
 __global__ void PARALLEL(256) broadcast_labels(u64 connected, Array<const u32> component, Array<u32> label) {

@@ -74,25 +74,21 @@ __device__ inline void link_neighbours(
     }
 }
 
-// Make the root the parent of vertex `v`, and return the root. A thread stores each step of its way to the root, so
-// that other threads can skip vertices of deep trees.
-__device__ inline u32 flatten(Array<u32> component, u64 v) {
-    u32 root = component[v];
-    u32 parent = component[root];
-    while (root != parent) {
-        component[v] = parent;
-        root = parent;
-        parent = look(component[root]);
-    }
-    return root;
-}
-
-// Make the root the parent of every vertex below `connected`; the others have no edges.
+// Make the root the parent of every vertex below `connected`; the others have no edges. A thread stores each
+// step of its way to the root, so that other threads can skip vertices of deep trees.
 //
 // The parent of a mirror is the mirror itself or an owned vertex, because owned vertices have smaller numbers.
 // So mirrors are at most two steps from the root.
-__device__ inline void flatten_all(u64 connected, Array<u32> component) {
-    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) flatten(component, v);
+__device__ inline void flatten(u64 connected, Array<u32> component) {
+    for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
+        u32 root = component[v];
+        u32 parent = component[root];
+        while (root != parent) {
+            component[v] = parent;
+            root = parent;
+            parent = look(component[root]);
+        }
+    }
 }
 
 // Set ``giant[0]`` to the tree with the majority of a sample of vertices, if any. The first block works.
@@ -155,7 +151,6 @@ template <typename Selected, typename Visit> __device__ inline void over_edges(
             end = offsets[v + 1];
             begin = least(row + skipped, end);
         }
-        if (!__any_sync(ALL, begin < end)) continue;
         bool is_long = end - begin > LONG;
         long_rows.defer((u32)v, is_long ? pieces_of(end - row) : 0);
         share_edges((u32)v, begin, is_long ? 0 : (u32)(end - begin), visit);
@@ -166,15 +161,16 @@ template <typename Selected, typename Visit> __device__ inline void over_edges(
     });
 }
 
-// Link each vertex with ``outside(v)`` with ``tree_of(neighbour)`` of its neighbours from the `skip`-th on. It contains
-// a grid barrier.
+// Link each vertex outside the tree `root` with ``tree_of(neighbour)`` of its neighbours from the `skip`-th on. It
+// contains a grid barrier.
 //
 // Vertices of the giant tree need no work: a neighbour outside the tree links the edge from its own end.
 // Vertices from `connected` on have no edges.
-template <typename Outside, typename TreeOf> __device__ inline void link_others(
-    Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, Outside outside, Array<u32> component,
+template <typename TreeOf> __device__ inline void link_others(
+    Array<const u64> offsets, Tiered<u32> targets, u64 connected, u64 skip, u32 root, Array<u32> component,
     LongRows& long_rows, TreeOf tree_of
 ) {
+    auto outside = [&](u64 v) { return look(component[v]) != root; };
     over_edges(offsets, connected, skip, outside, long_rows, [&](u32 v, u64 e) {
         link(component, v, tree_of(targets[e]));
     });
@@ -186,15 +182,16 @@ __device__ inline void lower(Array<u32> label, u32 root, u32 least_label) {
 }
 
 // Set the label of each root to the smallest number of the owned vertices in its tree. Its label must be its own
-// number before. ``root_of(v)`` is the root of `v`, and vertices from `connected` on have no edges.
+// number before. The trees must be flat, and vertices from `connected` on have no edges.
 //
 // Most vertices have the same root. So a thread keeps the smallest number of consecutive vertices with the
 // same root. At the end, the threads of a warp combine their numbers.
-template <typename Root>
-__device__ inline void lower_labels(u64 connected, Root root_of, Array<const u32> number, Array<u32> label) {
+__device__ inline void lower_labels(
+    u64 connected, Array<const u32> component, Array<const u32> number, Array<u32> label
+) {
     u32 kept = NO_VERTEX, least_label = NO_VERTEX;
     for (u64 v = thread_of_grid(); v < connected; v += threads_of_grid()) {
-        u32 root = root_of(v);
+        u32 root = component[v];
         if (root == v) continue;
         if (root != kept) {
             if (kept != NO_VERTEX) lower(label, kept, least_label);

@@ -114,9 +114,9 @@ class ElementContract:
     def test_allocate_several(self, element: Element) -> None:
         """Arrays of one block have their types, lengths and bytes, and do not overlap."""
         wanted: list[tuple[int, str]] = [(3, "uint8"), (0, "uint64"), (65, "uint32"), (1, "float64")]
-        filled = element.allocate_several([(3, "int32"), (2, "uint16")], 255)
-        assert [element.download(array).tolist() for array in filled] == [[-1] * 3, [65535] * 2]
-        arrays = element.allocate_several(wanted)
+        filled = element.allocate_several([(3, "int32", 255), (2, "uint16", 255), (9, "uint8", 0)])
+        assert [element.download(array).tolist() for array in filled] == [[-1] * 3, [65535] * 2, [0] * 9]
+        arrays = element.allocate_several([(*one, None) for one in wanted])
         assert [(len(array), str(array.dtype)) for array in arrays] == wanted
         for k, array in enumerate(arrays):
             element.run(array.__setitem__, slice(None), k)

@@ -73,6 +73,19 @@ def test_components_in_a_row(spec):
             assert (ev.wcc(pg)["component"] == expected).all()
 
 
+@pytest.mark.usefixtures("placed")
+def test_runs_of_several_algorithms_in_turn(graph):
+    """Work arrays are kept for one algorithm, and addresses change while results are alive."""
+    one, two = ev.partition(graph, "cuda:0"), ev.partition(graph, ON)
+    alive = []
+    for source in sources_of(graph, sized(20, 3)):
+        for run, name in ((ev.bfs, "distance"), (ev.sssp, "distance"), (ev.bfs, "distance")):
+            alive.append(run(two, source=source))
+            assert (alive[-1][name] == run(one, source=source)[name]).all()
+        alive.append(ev.wcc(two))
+        assert (alive[-1]["component"] == ev.wcc(one)["component"]).all()
+
+
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_a_search_in_several_launches(monkeypatch, graph, placed, levels):
     tuning = {kind: replace(one, fused_levels=levels, beta=18) for kind, one in driver.TUNING.items()}

@@ -12,6 +12,7 @@ import pytest
 
 import evener as ev
 from evener import elements
+from evener.engine.layout import layout_of
 from evener.partition import placement_cache
 from evener.partition.partition import Partition
 from evener.partition.placement import Placement
@@ -51,6 +52,7 @@ def test_the_same_arguments_reuse_the_placement(graph):
     first = ev.bfs(graph, source=0, on=TWO, policy="high", alpha=0.5)
     second = ev.bfs(graph, source=1, on=["cpu:1", " cpu:1"], policy="high", alpha=0.5)
     assert partitions(second) is partitions(first)
+    assert layout_of(second.partitioned) is layout_of(first.partitioned)
     assert second["distance"].tolist() == [-1, 0, -1, 1, 2, 3]
 
 

@@ -105,15 +105,17 @@ class CpuElement:
             self.run(self.kernel("fill.fill"), pages[: -(-nbytes // 8)], word)
         return array
 
-    def allocate_several(
-        self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None
-    ) -> list[NDArray[Any]]:
+    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[NDArray[Any]]:
         """Return NumPy arrays, which may be exchanged."""
-        arrays = [self.allocate(length, dtype, exchanged=True) for length, dtype in wanted]
-        if byte is not None:
-            for array in arrays:
-                array.view(np.uint8)[:] = byte
+        arrays = [self.allocate(length, dtype, exchanged=True) for length, dtype, _ in wanted]
+        self.fill_several(arrays, [byte for _, _, byte in wanted])
         return arrays
+
+    def fill_several(self, arrays: Sequence[NDArray[Any]], values: Sequence[int | None]) -> None:
+        """Set each byte of arrays."""
+        for array, value in zip(arrays, values, strict=True):
+            if value is not None:
+                array.view(np.uint8)[:] = value
 
     def zeros(self, count: int, length: int) -> list[NDArray[Any]]:
         """Return `count` views of one array of zeros."""

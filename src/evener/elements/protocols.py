@@ -83,13 +83,15 @@ class Memory(Protocol):
         """
         ...
 
-    def allocate_several(
-        self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None
-    ) -> list[NDArray[Any]]:
-        """Return arrays of these lengths and types, with this value of each byte; undefined without `byte`.
+    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[NDArray[Any]]:
+        """Return arrays of these lengths and types, with this value of each byte; undefined if it is None.
 
-        The arrays may share one allocation.
+        The arrays may share one allocation, and consecutive arrays of equal bytes one fill.
         """
+        ...
+
+    def fill_several(self, arrays: Sequence[NDArray[Any]], values: Sequence[int | None]) -> None:
+        """Set each byte of the arrays of one `allocate_several`, as it does."""
         ...
 
     def zeros(self, count: int, length: int) -> list[NDArray[Any]]:

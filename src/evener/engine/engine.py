@@ -22,6 +22,7 @@ from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
 from evener.engine.group import forget_group, group_of
+from evener.engine.kept_arrays import keep_arrays
 from evener.engine.recorder import Recorder
 from evener.engine.workspace import Workspace
 from evener.errors import ArgumentError, DeviceError
@@ -91,7 +92,7 @@ class Engine(Workspace):
             found = type_name(partitioned)
             msg = f"Engine: expected a PartitionedGraph, found {found}; make one with evener.partition"
             raise ArgumentError(msg)
-        super().__init__(partitioned)
+        super().__init__(partitioned, algorithm)
         on_all_ranks(self._world, lambda: check_progress(progress))
         on_all_ranks(self._world, lambda: self._require_host_state(algorithm, *host_state))
         self.routes = partitioned.routes
@@ -114,6 +115,7 @@ class Engine(Workspace):
     def finish(self) -> float:
         """End the timeline, and return the seconds from the construction of the engine to the first call."""
         self._exchange.cancel_published()
+        keep_arrays(self.partitioned, self.recorder.algorithm, self._used)
         since = perf_counter()
         for element in self.elements:
             element.wait()
@@ -356,7 +358,7 @@ class Engine(Workspace):
         done = self._run(steps, work_estimate)
         self._exchange.end_verb()
         if group is not None:
-            group.check([one.result for one in done])
+            return group.results(done)
         return [partial(getattr, one, "result") for one in done]
 
     def _exchange_values(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from evener.elements.protocols import Element, GpuElement
     from evener.engine.exchange.network import Network
+    from evener.engine.executor import StepsDone
     from evener.partition.partitioned import PartitionedGraph
     from evener.partition.route import Route
 
@@ -26,9 +27,6 @@ _FAILED = (1 << 32) - 1
 
 # In the place of a route's first vertex; also in kernels/cuda/group.cuh.
 _NOT_CONTIGUOUS = (1 << 64) - 1
-
-# A group for each partitioned graph, None if its elements form no group.
-_groups: WeakKeyDictionary[PartitionedGraph, ElementGroup | None] = WeakKeyDictionary()
 
 
 class ElementGroup:
@@ -101,8 +99,15 @@ class ElementGroup:
             for element, function, own in zip(self._elements, functions, args, strict=True)
         ]
 
-    def check(self, results: Sequence[Any]) -> None:
-        """Raise DeviceError if a kernel waited too long for another element."""
+    def results(self, done: Sequence[StepsDone]) -> list[Callable[[], Any]]:
+        """Return a function of each element's result, after waiting for all elements.
+
+        Raises
+        ------
+        DeviceError
+            If a kernel waited too long for another element.
+        """
+        results = [one.result for one in done]
         silent = [
             element.name
             for element, result in zip(self._elements, results, strict=True)
@@ -114,6 +119,7 @@ class ElementGroup:
                 "may occupy that GPU; check nvidia-smi, and run on free GPUs"
             )
             raise DeviceError(msg)
+        return [partial(results.__getitem__, p) for p in range(len(results))]
 
     def _upload(self, tables: list[list[int]]) -> PartitionedArray:
         return PartitionedArray(
@@ -129,7 +135,8 @@ def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementG
 
     This is a collective operation; all ranks must call it.
     """
-    if partitioned not in _groups:
+    cache = partitioned.run_cache
+    if ElementGroup not in cache:
         elements, routes, first, launches = partitioned.elements, partitioned.routes, 0, None
         if network is None:
             peers = {element.peers for element in elements}
@@ -138,13 +145,14 @@ def group_of(partitioned: PartitionedGraph, network: Network | None) -> ElementG
         elif network.shares_memory:
             first = network.world.rank
             launches = cast("GpuElement", elements[0]).group_with_ranks(network.world)
-        _groups[partitioned] = launches and ElementGroup(elements, routes, launches, first)
-    return _groups[partitioned]
+        cache[ElementGroup] = launches and ElementGroup(elements, routes, launches, first)
+    group: ElementGroup | None = cache[ElementGroup]
+    return group
 
 
 def forget_group(partitioned: PartitionedGraph) -> None:
     """Let the next run on a partitioned graph make a new group, after an error."""
-    _groups.pop(partitioned, None)
+    partitioned.run_cache.pop(ElementGroup, None)
 
 
 def _address(array: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import chain
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from evener.engine.array import PartitionedArray
 
@@ -43,6 +42,11 @@ class Layout:
         # The lengths of an array and of a bitmap for each partition.
         self._values = [len(p.vertices) for p in partitions]
         self._words = [(count + 63) // 64 for count in self._values]
+        # The same lengths by name, for `several_arrays`.
+        self._lengths: list[dict[int | str, Any]] = [
+            {"owned": p.owned, "mirrors": p.mirrors, "all": values, "bits": words}
+            for p, values, words in zip(partitions, self._values, self._words, strict=True)
+        ]
         out, in_ = [p.out for p in partitions], [p.in_ for p in partitions]
         self.out = _of(out, "offsets"), _of(out, "targets"), _of(out, "blocks")
         self.in_ = _of(in_, "offsets"), _of(in_, "targets"), _of(in_, "blocks")
@@ -56,16 +60,13 @@ def _of(directions: Sequence[Edges | None], name: str, missing: Any = None) -> P
     return PartitionedArray([missing if edges is None else getattr(edges, name) for edges in directions])
 
 
-# Cached, because building a layout is slower than a search of a small graph.
-_layouts: WeakKeyDictionary[PartitionedGraph, Layout] = WeakKeyDictionary()
-
-
 def layout_of(partitioned: PartitionedGraph) -> Layout:
     """Return the layout of a partitioned graph, which the first call builds.
 
     This is a collective operation; all ranks must call it.
     """
-    layout = _layouts.get(partitioned)
-    if layout is None:
-        layout = _layouts[partitioned] = Layout(partitioned)
+    # Building a layout is slower than a search of a small graph.
+    if Layout not in partitioned.run_cache:
+        partitioned.run_cache[Layout] = Layout(partitioned)
+    layout: Layout = partitioned.run_cache[Layout]
     return layout

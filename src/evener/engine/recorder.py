@@ -38,7 +38,7 @@ class Recorder:
         ends: int,
     ) -> None:
         self.timeline = Timeline()
-        self._algorithm = algorithm
+        self.algorithm = algorithm
         self._names = names
         self._progress = progress
         self._bar = new_bar(algorithm) if progress is None else None
@@ -81,10 +81,10 @@ class Recorder:
             seconds = self.seconds
             rate = self._edges / self._ends / seconds if self._edges else None
             self._progress(
-                Progress(self._algorithm, self._superstep, phase, sum(counts), seconds, rate, fraction)
+                Progress(self.algorithm, self._superstep, phase, sum(counts), seconds, rate, fraction)
             )
         elif self._bar is not None:
-            done = f"{self._algorithm}: superstep {self._superstep}"
+            done = f"{self.algorithm}: superstep {self._superstep}"
             self._bar.show(f"{done}, {sum(counts):,} vertices active", fraction)
         self._edges += edges
 
@@ -163,7 +163,7 @@ class Recorder:
         self._spans = []
         if self._bar is not None:
             count = self._superstep + 1
-            self._bar.close(f"{self._algorithm}: {count} superstep{'' if count == 1 else 's'}")
+            self._bar.close(f"{self.algorithm}: {count} superstep{'' if count == 1 else 's'}")
         return self.timeline.seconds
 
     def _add_slice(self, span: Span, activity: str, since: float, until: float) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.elements.protocols import copy_between
 from evener.engine.array import PartitionedArray
+from evener.engine.kept_arrays import take_arrays
 from evener.engine.layout import Layout, layout_of
 from evener.errors import ArgumentError
 from evener.kernels.vertex import NO_VERTEX
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from evener.engine.kept_arrays import Arrays
     from evener.partition.partitioned import PartitionedGraph
 
     T = TypeVar("T")
@@ -35,6 +37,8 @@ class Workspace(Layout):
     Parameters
     ----------
     partitioned : PartitionedGraph
+    algorithm : str
+        The algorithm's name, which decides if kept arrays are used.
 
     Attributes
     ----------
@@ -69,12 +73,15 @@ class Workspace(Layout):
         Whether the elements of all ranks are CPUs.
     """
 
-    def __init__(self, partitioned: PartitionedGraph) -> None:
+    def __init__(self, partitioned: PartitionedGraph, algorithm: str) -> None:
         vars(self).update(vars(layout_of(partitioned)))  # the attributes that `Layout` sets
         self.partitioned = partitioned
         self.partitions = partitioned.partitions
         self.elements = partitioned.elements
         self._world = partitioned.world
+        # The work arrays of the run before, and those of this run.
+        self._kept = take_arrays(partitioned, algorithm)
+        self._used: Arrays = {}
 
     # ---- the machine ----------------------------------------------------------------------------
 
@@ -153,31 +160,41 @@ class Workspace(Layout):
         """Return an undefined array of shape (length,) for each partition."""
         return self._allocate([length] * len(self.elements), dtype, None)
 
-    def several_arrays(
-        self, *wanted: tuple[int | str, DTypeLike], byte: int | None = None
-    ) -> list[PartitionedArray]:
+    def several_arrays(self, *wanted: tuple[int | str, DTypeLike, int | None]) -> list[PartitionedArray]:
         """Return several arrays. A GPU allocates them at once, and frees them together.
 
         Parameters
         ----------
-        *wanted : (int or str, dtype)
-            The length and the type of each array. The length is a number, or "owned" or "mirrors" for a value
-            for each of them, or "all" for both, or "bits" for a bitmap (of uint64).
-        byte : int, optional
-            The value of each byte. By default, the arrays are undefined.
+        *wanted : (int or str, dtype, int or None)
+            The length, the type, and the value of each byte of each array. The length is a number, or "owned"
+            or "mirrors" for a value for each of them, or "all" for both, or "bits" for a bitmap (of uint64).
+            An array with None is undefined. A GPU fills consecutive arrays of equal bytes at once.
         """
-        lengths: list[dict[int | str, Any]] = [
-            {"owned": p.owned, "mirrors": p.mirrors, "all": values, "bits": words}
-            for p, values, words in zip(self.partitions, self._values, self._words, strict=True)
-        ]
         on_each = [
-            e.allocate_several([(own.get(length, length), dtype) for length, dtype in wanted], byte)
-            for e, own in zip(self.elements, lengths, strict=True)
+            element.allocate_several(
+                [(own.get(length, length), dtype, byte) for length, dtype, byte in wanted]
+            )
+            for element, own in zip(self.elements, self._lengths, strict=True)
         ]
         return [
             PartitionedArray(parts, bits=length == "bits")
-            for (length, _), *parts in zip(wanted, *on_each, strict=True)
+            for (length, _, _), *parts in zip(wanted, *on_each, strict=True)
         ]
+
+    def work_arrays(self, *wanted: tuple[int | str, DTypeLike, int | None]) -> list[PartitionedArray]:
+        """Return several arrays as `several_arrays` does, for a run whose result does not contain them.
+
+        The next run of the algorithm on the placed graph gets the same arrays.
+        """
+        arrays = self._kept.pop(wanted, None)
+        if arrays is None:
+            arrays = self.several_arrays(*wanted)
+        else:
+            fills = [byte for _, _, byte in wanted]
+            for p, element in enumerate(self.elements):
+                element.fill_several([array.parts[p] for array in arrays], fills)
+        self._used[wanted] = arrays
+        return arrays
 
     def _allocate(
         self, lengths: Sequence[int], dtype: DTypeLike, fill: object | None, *, exchanged: bool = False

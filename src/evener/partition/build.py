@@ -29,13 +29,12 @@ from evener.partition.numbering import gathered, number_vertices
 from evener.partition.owners import edge_shares, owners
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
-from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import check_policy
 from evener.partition.processors import all_elements, note_shared_gpus
 from evener.partition.transfer import transfer_partitions
 from evener.system import memory
 from evener.system.agreement import collective, on_all_ranks
-from evener.system.memory import require, return_freed, translate_errors
+from evener.system.memory import release_on_devices, require, return_freed, translate_errors
 from evener.system.notebook import stage
 from evener.system.world import current_world
 
@@ -175,7 +174,7 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
     elements = on_all_ranks(world, placement.elements)
     note_shared_gpus(elements, world)
     if any(element.kind != "cpu" for element in elements):
-        forget_kept_on_gpus()
+        release_on_devices()
     weights, on_cpu, ranks, rooms = all_elements(elements, world)
     shares = edge_shares(weights, placement.alpha, on_cpu=on_cpu, policy=policy)
     first = ranks.index(world.rank)

@@ -6,6 +6,7 @@ numbers of an owner are a range, so a number gives the owner and the local numbe
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,12 @@ class Numbering:
         self.bounds = np.array([0, len(vertices)]) if bounds is None else bounds
 
     @cached_property
+    def _firsts(self) -> list[int]:
+        """The first number of each partition."""
+        firsts: list[int] = self.bounds[:-1].tolist()
+        return firsts
+
+    @cached_property
     def vertices(self) -> NDArray[np.uint32]:
         """The vertices by number, in host memory."""
         vertices: NDArray[np.uint32] = self._on_host("_vertices")
@@ -104,8 +111,9 @@ class Numbering:
 
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex."""
-        owner, local = self.places_of(np.array([vertex], np.uint32))
-        return int(owner[0]), int(local[0])
+        number = int(self.numbers_of(np.array([vertex], np.uint32))[0])
+        owner = bisect_right(self._firsts, number) - 1
+        return owner, number - self._firsts[owner]
 
     def places_of(self, vertices: NDArray[Any]) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
         """Return the owners and the local numbers of vertices."""

@@ -58,6 +58,8 @@ class PartitionedGraph:
         "out", "in" or "both": the stored edges; for an undirected graph, the edges that algorithms follow.
     strength : list of ndarray of float64, or None
         Sum of the weights of the out-edges of each partition's owned vertices, if the graph is in parts.
+    run_cache : dict
+        Objects that all runs on the placement use, by their class.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class PartitionedGraph:
         self.directions = directions
         self.routes = routes
         self.strength = strength
+        self.run_cache: dict[type, Any] = {}
         self._numbering = numbering
         self._exchange: BlockExchange | None = None
         self._statistics: Statistics | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evener.graph.graph import Graph
     from evener.partition.placement import Placement
 
-__all__ = ["find_kept", "forget_kept", "forget_kept_on_gpus", "keep"]
+__all__ = ["find_kept", "forget_kept", "keep"]
 
 
 class _Kept(NamedTuple):
@@ -84,7 +84,7 @@ def forget_kept() -> None:
         _kept.clear()
 
 
-def forget_kept_on_gpus() -> bool:
+def _forget_kept_on_gpus() -> bool:
     """Free the kept placements with a partition on a GPU, and return whether there were any."""
     with _lock:
         graphs = [graph for graph, kept in _kept.items() if kept.on_gpu]
@@ -94,4 +94,4 @@ def forget_kept_on_gpus() -> bool:
 
 
 memory.on_shortage(forget_kept)
-memory.on_device_shortage(forget_kept_on_gpus)
+memory.on_device_shortage(_forget_kept_on_gpus)

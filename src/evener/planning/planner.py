@@ -12,7 +12,6 @@ from evener.graph.checks import graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.build import place_graph
 from evener.partition.estimate import GraphSizes, with_placement_hint
-from evener.partition.placement_cache import forget_kept_on_gpus
 from evener.partition.policy import find_policy
 from evener.planning.cost_model import CostModel
 from evener.planning.observations import observations
@@ -20,6 +19,7 @@ from evener.planning.plan import choose
 from evener.planning.prior import prior_of, supersteps_of
 from evener.planning.ratio import profiled_share
 from evener.system.caller import warn_caller
+from evener.system.memory import release_on_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def make_plan(
     if not isinstance(graph, Graph):
         msg = f"graph: expected a Graph, found {type_name(graph)}; {graph_remedy(graph)}"
         raise ArgumentError(msg)
-    forget_kept_on_gpus()  # the plan counts the memory as free
+    release_on_devices()  # the plan counts the memory as free
     named = placement.on is not None
     elements = placement.elements() if named else _all_elements(placement.gpu_memory)
     sizes = GraphSizes.of(graph, placement.directions)

@@ -57,7 +57,7 @@ def exact_weights(pg: PartitionedGraph, *, used: bool) -> PartitionedGraph:
 
 def _with(pg: PartitionedGraph, partitions: list[Partition]) -> PartitionedGraph:
     """Return the same placement with other partitions."""
-    return PartitionedGraph.from_parts(pg.graph, {**pg.parts, "partitions": partitions})
+    return PartitionedGraph.from_parts(pg.graph, {**pg.parts, "partitions": partitions, "run_cache": {}})
 
 
 def _without_weights(partition: Partition) -> Partition:

@@ -32,13 +32,14 @@ def search_on_group(
     # Before the arrays are filled, because the host waits for the GPU that has the number.
     source = engine.at_vertex(goal.numbers[0]) if single else engine.scalar(NO_VERTEX)
     # Distances of -1, and NO_VERTEX as the parents.
-    distance, parent = engine.several_arrays(("owned", "int32"), ("owned", "uint32"), byte=0xFF)
-    visited, *frontiers, length, next_length, offer_bounds = engine.several_arrays(
-        *4 * [("bits", "uint64")], (1, "uint64"), (1, "uint64"), (3, "uint64"), byte=0
-    )
-    before, offered, offers, queue, next_queue = engine.several_arrays(
-        ("bits", "uint64"), ("all", "uint32"), ("mirrors", "uint64"), ("owned", "uint32"), ("owned", "uint32")
-    )
+    distance, parent = engine.several_arrays(("owned", "int32", 0xFF), ("owned", "uint32", 0xFF))
+    visited, *frontiers, length, next_length, offer_bounds, before, offered, offers, queue, next_queue = (
+        engine.work_arrays(
+            *4 * [("bits", "uint64", 0)], (1, "uint64", 0), (1, "uint64", 0), (3, "uint64", 0),
+            ("bits", "uint64", None), ("all", "uint32", None), ("mirrors", "uint64", None),
+            ("owned", "uint32", None), ("owned", "uint32", None),
+        )
+    )  # fmt: skip
     peers = group.addresses([*frontiers, offers, offer_bounds])
     offsets, targets, _ = engine.out
     up_offsets, up_targets, up_rows = (

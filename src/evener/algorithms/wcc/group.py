@@ -26,11 +26,11 @@ def label_on_group(
 
     `linked_first` is the number of neighbours that are linked before the giant tree is skipped.
     """
-    (label,) = engine.several_arrays(("all", "uint32"))
-    component, outside, pairs, joined = engine.several_arrays(
-        ("all", "uint32"), ("bits", "uint64"), ("mirrors", "uint64"), (graph.n, "uint32")
-    )
-    giant, length = engine.counters(2)
+    (label,) = engine.several_arrays(("all", "uint32", None))
+    giant, length, component, outside, pairs, joined = engine.work_arrays(
+        (1, "uint64", 0), (1, "uint64", 0), ("all", "uint32", None), ("bits", "uint64", None),
+        ("mirrors", "uint64", None), (graph.n, "uint32", None),
+    )  # fmt: skip
     offsets, targets, _ = engine.out
     in_offsets, in_targets, _ = engine.in_
     engine.superstep("link", active=engine.owned, edges=graph.m)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache, lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    # The shape of an array, its type, and the byte where it begins.
+    _Place = tuple[tuple[int], np.dtype[Any], int]
+
 __all__ = ["GpuMemory"]
 
 # Share of the free memory that Evener fills. CuPy's pool loses some of the rest to fragmentation.
@@ -37,6 +42,27 @@ def _byte_of(value: int | np.integer[Any], kind: str) -> int | None:
     """Return the byte that an integer of this type repeats, or None if its bytes differ."""
     pattern = set(np.full(1, value, kind).tobytes())
     return pattern.pop() if len(pattern) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def _places_of(wanted: tuple[tuple[int, DTypeLike], ...]) -> tuple[list[_Place], int]:
+    """Return the places of arrays in a block, and the bytes of the block."""
+    places: list[_Place] = []
+    end = 0
+    for length, given in wanted:
+        dtype = np.dtype(given)
+        places.append(((length,), dtype, end))
+        end += -(-length * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+    return places, end
+
+
+def _fill(arrays: Sequence[Any], values: Sequence[int | None]) -> None:
+    """Set each byte of the arrays of one block. Consecutive arrays with one value need one fill."""
+    for value, pairs in groupby(zip(arrays, values, strict=True), key=itemgetter(1)):
+        own = [array for array, _ in pairs]
+        nbytes = own[-1].data.ptr + own[-1].nbytes - own[0].data.ptr
+        if value is not None and nbytes:
+            own[0].data.memset_async(value, nbytes)
 
 
 class GpuMemory(Device):
@@ -96,18 +122,24 @@ class GpuMemory(Device):
             self.fill(array, fill)
         return array
 
-    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike]], byte: int | None = None) -> list[Any]:
+    def allocate_several(self, wanted: Sequence[tuple[int, DTypeLike, int | None]]) -> list[Any]:
         """Return CuPy arrays in one block of memory."""
-        begins, end = [], 0
-        for length, dtype in wanted:
-            begins.append(end)
-            end += -(-length * np.dtype(dtype).itemsize // _ALIGNMENT) * _ALIGNMENT
-        block = self.allocate(end, np.uint8).data
-        if byte is not None:
-            with self._guarded("filling arrays"):
-                block.memset_async(byte, end)
-        arrays = zip(wanted, begins, strict=True)
-        return [self._cupy.ndarray(length, dtype, block + begin) for (length, dtype), begin in arrays]
+        places, nbytes = _places_of(tuple([(length, dtype) for length, dtype, _ in wanted]))
+        try:
+            with self._guarded("allocating", nbytes):
+                block = self._cupy.cuda.alloc(nbytes)
+                arrays = [self._cupy.ndarray(shape, dtype, block + begin) for shape, dtype, begin in places]
+                _fill(arrays, [byte for _, _, byte in wanted])
+                return arrays
+        except DeviceOutOfMemory:
+            if not release_on_devices():
+                raise
+            return self.allocate_several(wanted)
+
+    def fill_several(self, arrays: Sequence[Any], values: Sequence[int | None]) -> None:
+        """Set each byte of the arrays of one block."""
+        with self._guarded("filling arrays"):
+            _fill(arrays, values)
 
     def fill(self, array: Any, value: object) -> None:
         """Set all elements of an array to one value."""

@@ -42,12 +42,15 @@ class CopyStreams:
         self._outgoing = self._stream()
         # One stream for the host and one for each sending GPU, so that no sender waits for another sender.
         self._incoming: dict[object, Any] = {"host": self._stream()}
+        # The streams that got copies since the last wait.
+        self._busy: set[Any] = set()
 
     def _stream(self) -> Any:
         return self._cuda.Stream(non_blocking=True)
 
     def to_host(self, source: Any, target: Any, after: Any) -> Any:
         """Copy an array to the host after an event; return the event after the copy."""
+        self._busy.add(self._outgoing)
         self._outgoing.wait_event(after)
         source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
         sent = self._outgoing.record()
@@ -76,6 +79,7 @@ class CopyStreams:
         return self._received(incoming, source, target)
 
     def _received(self, incoming: Any, source: Any, target: Any) -> Any:
+        self._busy.add(incoming)
         received = incoming.record()
         self.keep_until(received, source, target)
         return received
@@ -95,6 +99,7 @@ class CopyStreams:
 
     def wait(self) -> None:
         """Wait for all copies."""
-        for stream in (self._outgoing, *self._incoming.values()):
+        for stream in tuple(self._busy):
             stream.synchronize()
+            self._busy.discard(stream)
         self.release_copied()

@@ -1,8 +1,8 @@
 """Build a partition in the memory of a GPU, from the rows of the graph as the host stores them.
 
-The host copies the rows in pieces. The GPU moves each row to its place, translates targets to local numbers,
-and sorts the rows. The arrays equal those that `evener.partition.partition` and `evener.partition.upload`
-build on the host.
+The host copies the rows in pieces. The GPU moves each row to its place, numbers the mirrors, translates
+targets to local numbers, and sorts the rows. The arrays equal those that `evener.partition.partition` and
+`evener.partition.upload` build on the host.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from evener.graph.arrays import constant
 from evener.kernels.cpu.fill import copy
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.numbering import Numbering
+from evener.partition.gpu_mirrors import number_mirrors
 from evener.partition.partition import EDGES_PER_BLOCK, Edges, partition_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.elements.protocols import GpuElement
     from evener.graph.graph import Graph
+    from evener.partition.gpu_numbers import VertexArrays
     from evener.partition.partition import Partition
     from evener.partition.route import Route
 
@@ -33,9 +34,7 @@ __all__ = [
     "MAX_DEGREE",
     "Built",
     "RowsBuild",
-    "build_whole",
     "on_gpu",
-    "order_by_degree",
     "work_blocks_on_gpu",
 ]
 
@@ -45,12 +44,14 @@ MAX_DEGREE = (1 << 32) - 1
 _PIECE_BYTES = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
-# Bytes per vertex of the graph: its number.
-_NUMBER_BYTES = 4
 # Pieces that the host writes, and pieces on the GPU, before the first one is reused.
 _PAGES, _LANDINGS = 3, 2
+# Bytes per vertex of the graph: offsets of a direction, and vertex, number and out-degree.
+_OFFSET_BYTES, _ARRAY_BYTES = 8, 4 + 4 + 4
 # Bytes per vertex that is numbered: two degrees, a key and its copy.
 _NUMBERED_BYTES = 4 + 4 + 8 + 8
+# Bytes per vertex while mirrors are numbered: a state, a flag, a number of flags, and a position.
+_MIRRORS_BYTES = 1 + 4 + 4 + 4
 # Bytes per edge that is sorted: a key and its copy; with weights, another key and two copies of its place.
 _SORTED_BYTES, _ORDERED_BYTES = 16, 40
 
@@ -66,40 +67,11 @@ class Built(NamedTuple):
     longest: int
 
 
-def build_whole(
-    graph: Graph,
-    directions: str,
-    element: CudaElement,
-    room: int,
-    kind: type[RowsBuild] | None = None,
-) -> tuple[Built, Numbering] | None:
-    """Return the only partition of a graph, and its numbering.
-
-    Returns None if `room` bytes of the GPU's memory are too few, or a degree is too high for the kernels.
-    """
-    # The numbers stay on the GPU.
-    build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
-    if (degrees := build.begin()) is None:
-        return None
-    out_degree, degree = degrees
-    vertices, numbers = build.number(degree)
-    del degree, degrees
-    build.find_rows(vertices, numbers)
-    if not build.edges_fit(0, 0):
-        return None
-    build.copy_rows()
-    partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), numbers, out_degree)
-    return Built(partition, [], build.longest_in), Numbering(vertices, numbers, element=element)
-
-
 class RowsBuild:
-    """The rows of one partition while a GPU builds them; `room` bytes of its memory may be used.
+    """The rows and mirrors of one partition while a GPU builds them; `room` bytes of its memory may be used.
 
     The host has the rows of the graph.
     """
-
-    # Bytes per vertex of the graph while rows are sorted: offsets of a direction, and the other arrays.
-    offset_bytes, placed_bytes = 8, 4 + 4 + 1
 
     def __init__(self, graph: Graph, directions: str, element: CudaElement, room: int) -> None:
         self.graph, self.element, self.room = graph, element, room
@@ -124,40 +96,36 @@ class RowsBuild:
     # ---- memory ---------------------------------------------------------------------------------
 
     def numbers_fit(self, owned: int) -> bool:
-        """Return true if the vertices fit, and the kernels support the graph and the GPU.
+        """Return true if the arrays of all vertices fit, and the kernels support the graph and the GPU.
 
-        The rows must be ascending, as on a GPU with column blocks.
+        The GPU also has the state of `owned` vertices. The rows must be ascending, as on a GPU with column
+        blocks.
         """
         graph, directions = self.graph, len(self.directions)
         supported = self.element.table_columns and graph.m > 0
         kept = bytes_excluding_edges(owned, 0, 0, 0, directions=directions)
-        return bool(supported) and kept + self._vertex_bytes() + _NUMBERED_BYTES * graph.n <= self.room
+        each = _OFFSET_BYTES * directions + _ARRAY_BYTES + _NUMBERED_BYTES
+        return bool(supported) and kept + each * graph.n <= self.room
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
         """Return true if the partition fits, with the arrays that are needed while it is built."""
-        edges = sum(self.counts)
-        kept = bytes_excluding_edges(
-            len(self.owned), mirrors, elsewhere, edges, directions=len(self.directions)
-        )
         dtype = self.graph.weight_dtype
         weight = 0 if dtype is None else dtype.itemsize
         sorted_bytes = _ORDERED_BYTES + weight if weight else _SORTED_BYTES
         batch = min(max(self.counts), max(self.longest, _EDGES_SORTED) + EDGES_PER_BLOCK)
-        temporary = self._vertex_bytes() + batch * sorted_bytes + 8 * _PIECE_BYTES
-        return kept + edges * (4 + weight) + temporary <= self.room
+        return batch * sorted_bytes + 8 * _PIECE_BYTES <= self.spare(mirrors, elsewhere)
 
-    def _vertex_bytes(self) -> int:
-        """Return the bytes of the temporary arrays with a value for each vertex of the graph."""
-        return self.graph.n * (self.offset_bytes * len(self.directions) + self.placed_bytes)
+    def spare(self, mirrors: int, elsewhere: int) -> int:
+        """Return the bytes that the partition leaves for sorting."""
+        self.run_bytes = bytes_excluding_edges(
+            len(self.owned), mirrors, elsewhere, sum(self.counts), directions=len(self.directions)
+        )
+        dtype = self.graph.weight_dtype
+        edges = sum(self.counts) * (4 + (0 if dtype is None else dtype.itemsize))
+        temporary = _MIRRORS_BYTES * self.graph.n if mirrors else 0
+        return self.room - self.run_bytes - edges - temporary
 
     # ---- vertices -------------------------------------------------------------------------------
-
-    def begin(self) -> tuple[Any, Any] | None:
-        """Copy the offsets, and return the out-degrees and degrees; None if `build_whole` returns None."""
-        if not self.numbers_fit(self.graph.n):
-            return None
-        self.upload_offsets()
-        return self.degrees()
 
     def upload_offsets(self) -> None:
         """Copy the offsets of the graph."""
@@ -168,10 +136,6 @@ class RowsBuild:
         out_degree = self.degrees_in("out")
         degree = self.degrees_in("out", "in") if self.graph.directed else out_degree
         return None if out_degree is None or degree is None else (out_degree, degree)
-
-    def number(self, degree: Any) -> tuple[Any, Any]:
-        """Return the vertices in descending degree, and the place of each vertex."""
-        return order_by_degree(self.element, degree)
 
     def degrees_in(self, *directions: str) -> Any:
         """Return the edges of each vertex of the graph in some directions; None if they are too many."""
@@ -193,25 +157,28 @@ class RowsBuild:
                 return None
         return degree
 
-    def find_rows(self, owned: Any, numbers: Any, first: int = 0) -> None:
-        """Find the bounds of the rows of the owned vertices, whose numbers begin at `first`."""
-        self.owned, self.numbers, self.first = owned, numbers, first
+    def find_rows(self, p: int, number_bounds: NDArray[np.int64], arrays: VertexArrays) -> None:
+        """Find the bounds of the rows of partition `p`, given the first number of each partition."""
+        self.p, self.number_bounds, self.arrays = p, number_bounds, arrays
+        self.first, end = (int(bound) for bound in number_bounds[p : p + 2])
+        self.owned, self.offsets = arrays.vertices[self.first : end], arrays.offsets
         self.bounds, longest, self.counts = {}, {}, []
         for d, offsets in self.offsets.items():
-            bounds = self.element.allocate(len(owned) + 1, np.uint64)
+            bounds = self.element.allocate(len(self.owned) + 1, np.uint64)
             # The kernel returns the complement of the length.
-            longest[d] = (1 << 64) - 1 - self.result("row_bounds", offsets, owned, bounds)
+            longest[d] = (1 << 64) - 1 - self.result("row_bounds", offsets, self.owned, bounds)
             self.bounds[d] = bounds
-            self.counts.append(int(self.element.download(bounds[len(owned) :])[0]))
+            self.counts.append(int(self.element.download(bounds[len(self.owned) :])[0]))
         self.longest = max(longest.values())
         self.longest_in = longest.get("in", 0) if self.graph.directed else self.longest
 
-    # ---- edges ----------------------------------------------------------------------------------
+    def mark_targets(self, needed: Any) -> None:
+        """Mark the owned vertices and the remote targets."""
+        self.run("mark_owned", self.owned, needed)
+        for d, (targets, _) in self.edges.items():
+            self.boundary[d] = self.result("mark_targets", on_gpu(targets), needed)
 
-    def copy_rows(self) -> None:
-        """Copy the rows of all vertices, which are the owned ones, with the vertex numbers of the graph."""
-        self.allocate_rows()
-        self.send_rows([self])
+    # ---- edges ----------------------------------------------------------------------------------
 
     def allocate_rows(self, fill: int | None = None) -> None:
         """Allocate the rows of the owned vertices, filled or undefined."""
@@ -225,6 +192,11 @@ class RowsBuild:
                 for array in arrays:
                     element.fill(on_gpu(array), fill)
             self.edges[d] = arrays[0], None if dtype is None else arrays[1]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the targets and weights."""
+        return sum(array.nbytes for arrays in self.edges.values() for array in arrays if array is not None)
 
     def send_rows(self, receivers: Sequence[RowsBuild], part: int = 0, parts: int = 1) -> None:
         """Copy one of equal parts of the graph's edges to the GPU, which moves the rows to their owners.
@@ -269,19 +241,20 @@ class RowsBuild:
             element.begin_round()  # the next copy waits for earlier kernels, and not for those below
             for bounds, first_number, out in receivers:
                 element.run(
-                    kernel, offsets, self.numbers, bounds, first_number, first, first + len(piece), landing,
-                    out.view(unsigned),
+                    kernel, offsets, self.arrays.numbers, bounds, first_number, first, first + len(piece),
+                    landing, out.view(unsigned),
                 )  # fmt: skip
 
-    def finish(self, p: int, vertices: Any, mirror_bounds: Any, position: Any, out_degree: Any) -> Partition:
-        """Sort the rows in the local numbers of `position`, and return the partition."""
+    def finish(self) -> Partition:
+        """Number the mirrors, sort the rows, and return the partition."""
         element, directed = self.element, self.graph.directed
+        vertices, mirror_bounds, position = number_mirrors(self)
         degree = element.allocate(len(self.owned), np.uint32)
-        self.run("take_degrees", out_degree, self.owned, degree)
+        self.run("take_degrees", self.arrays.out_degree, self.owned, degree)
         stored = {d: self._sorted(d, position) for d in self.directions}
         element.prepare_workspace(max(self.counts))
         arrays = constant(vertices), mirror_bounds, constant(degree)
-        return partition_of(p, *arrays, stored, directed=directed, element=element)
+        return partition_of(self.p, *arrays, stored, directed=directed, element=element)
 
     def edges_sorted(self) -> int:
         """Return the number of edges that are sorted at a time, unless a row is longer."""
@@ -321,16 +294,6 @@ class RowsBuild:
         values = on_gpu(weights).view(np.dtype(f"u{weights.itemsize}"))
         given = element.run(values[begin : begin + len(keys)].copy)
         self.run("put_weighted", keys, element.argsort(keys), given, begin, on_gpu(targets), values)
-
-
-def order_by_degree(element: GpuElement, degree: Any) -> tuple[Any, Any]:
-    """Return the vertices in descending degree, and the place of each vertex, on a GPU."""
-    keys = element.allocate(len(degree), np.uint64)
-    vertices, places = (element.allocate(len(degree), np.uint32) for _ in range(2))
-    element.run(element.kernel("partition.degree_keys"), degree, keys)
-    element.sort(keys)
-    element.run(element.kernel("partition.number_by_keys"), keys, vertices, places)
-    return vertices, places
 
 
 def work_blocks_on_gpu(

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.gpu_build import MAX_DEGREE, RowsBuild, on_gpu
 from evener.partition.partition import EDGES_PER_BLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evener.graph.gpu_edges import GpuEdges
     from evener.graph.graph import Graph
 
@@ -67,12 +68,8 @@ class EdgesBuild(RowsBuild):
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
         """Return true if the partition fits, with memory to sort the edges in few passes."""
-        edges, dtype = sum(self.counts), self.graph.weight_dtype
+        dtype, spare = self.graph.weight_dtype, self.spare(mirrors, elsewhere)
         weight = 0 if dtype is None else dtype.itemsize
-        kept = bytes_excluding_edges(
-            len(self.owned), mirrors, elsewhere, edges, directions=len(self.directions)
-        )
-        spare = self.room - kept - self._vertex_bytes() - edges * (4 + weight)
         each = _ORDERED_BYTES + 3 * weight if weight else _SORTED_BYTES
         # A batch ends with a block of rows.
         self._sorted_at_once = min(_MOST_SORTED, spare // each) - self.longest - EDGES_PER_BLOCK
@@ -82,9 +79,8 @@ class EdgesBuild(RowsBuild):
         """Return the number of edges that are sorted at a time."""
         return self._sorted_at_once
 
-    def copy_rows(self) -> None:
-        """Allocate the rows, which are written when they are sorted."""
-        self.allocate_rows()
+    def send_rows(self, receivers: Sequence[RowsBuild], part: int = 0, parts: int = 1) -> None:
+        """Do nothing: the rows are written when they are sorted."""
 
     def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
         """Write the rows ``first:last``, which begin at edge `begin`; `keys` has space for a key per edge."""

@@ -15,7 +15,6 @@ import numpy as np
 from evener.graph.arrays import constant
 from evener.kernels.cpu.fill import copy
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.gpu_mirrors import number_mirrors
 from evener.partition.partition import EDGES_PER_BLOCK, Edges, partition_of
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.elements.protocols import GpuElement
     from evener.graph.graph import Graph
-    from evener.partition.gpu_numbers import VertexArrays
+    from evener.partition.gpu_vertices import VertexArrays
     from evener.partition.partition import Partition
     from evener.partition.route import Route
 
@@ -245,10 +244,9 @@ class RowsBuild:
                     landing, out.view(unsigned),
                 )  # fmt: skip
 
-    def finish(self) -> Partition:
-        """Number the mirrors, sort the rows, and return the partition."""
+    def finish(self, vertices: Any, mirror_bounds: Any, position: Any) -> Partition:
+        """Sort the rows in the local numbers of `position`, and return the partition."""
         element, directed = self.element, self.graph.directed
-        vertices, mirror_bounds, position = number_mirrors(self)
         degree = element.allocate(len(self.owned), np.uint32)
         self.run("take_degrees", self.arrays.out_degree, self.owned, degree)
         stored = {d: self._sorted(d, position) for d in self.directions}

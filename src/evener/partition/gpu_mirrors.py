@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evener.kernels.cpu.partition import NEEDED
-from evener.partition.gpu_numbers import copied
+from evener.partition.gpu_vertices import copied
 from evener.partition.partition import mirrors_below
 from evener.partition.route import Route, upload_route
 

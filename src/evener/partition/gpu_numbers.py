@@ -6,11 +6,11 @@ of `evener.partition.numbering.number_vertices`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.elements.protocols import copy_between
+from evener.partition.gpu_vertices import VertexArrays, order_by_degree
 from evener.partition.numbering import Numbering
 from evener.partition.orders import PIECE, cut_positions, owner_array
 from evener.partition.policy import Vertices, find_policy
@@ -21,58 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
-    from evener.elements.protocols import GpuElement
     from evener.partition.gpu_build import RowsBuild
     from evener.partition.owners import Division
 
-__all__ = ["VertexArrays", "copied", "number_on_gpu", "order_by_degree", "upload_numbering"]
-
-
-class VertexArrays(NamedTuple):
-    """Arrays of all vertices in the memory of one GPU.
-
-    Attributes
-    ----------
-    vertices : array of uint32, shape (n,)
-        The vertices of all partitions, ordered by partition, then by local number.
-    numbers : array of uint32, shape (n,)
-        The number of each vertex: its place in `vertices`.
-    out_degree : array of uint32, shape (n,)
-    offsets : dict of array of uint64, shape (n + 1,)
-        The offsets of the graph's rows by direction.
-    """
-
-    vertices: Any
-    numbers: Any
-    out_degree: Any
-    offsets: dict[str, Any]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        arrays = (self.vertices, self.numbers, self.out_degree, *self.offsets.values())
-        return sum(array.nbytes for array in arrays)
-
-    def copy_to(self, gpu: CudaElement, source: CudaElement) -> VertexArrays:
-        """Return the arrays in the memory of another GPU, given the GPU that has them."""
-
-        def copy(array: Any) -> Any:
-            return copied(array, source, gpu)
-
-        offsets = {direction: copy(array) for direction, array in self.offsets.items()}
-        return VertexArrays(copy(self.vertices), copy(self.numbers), copy(self.out_degree), offsets)
-
-
-def copied(array: Any, source: CudaElement, gpu: CudaElement) -> Any:
-    """Return an array of `source` in the memory of another GPU; the same array if both have one memory."""
-    if gpu.memory == source.memory:
-        return array
-    if not gpu.reads(source):
-        return gpu.upload(source.download(array))
-    target = gpu.allocate(len(array), array.dtype, exchanged=True)
-    gpu.begin_round()
-    gpu.wait_for(copy_between(source, gpu, array, target))
-    return target
+__all__ = ["number_on_gpu", "upload_numbering"]
 
 
 def number_on_gpu(
@@ -126,16 +78,6 @@ def upload_numbering(
     return VertexArrays(
         upload(numbering.vertices), upload(numbering.numbers), upload(out_degree), build.offsets
     )
-
-
-def order_by_degree(element: GpuElement, degree: Any) -> tuple[Any, Any]:
-    """Return the vertices in descending degree, and the place of each vertex, on a GPU."""
-    keys = element.allocate(len(degree), np.uint64)
-    vertices, places = (element.allocate(len(degree), np.uint32) for _ in range(2))
-    element.run(element.kernel("partition.degree_keys"), degree, keys)
-    element.sort(keys)
-    element.run(element.kernel("partition.number_by_keys"), keys, vertices, places)
-    return vertices, places
 
 
 def _cut_order(gpu: CudaElement, position: Any, degree: Any, division: Division) -> Any:

@@ -18,7 +18,7 @@ from evener.partition.degrees import descending_degree_on_host, vertices_as_stor
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.gpu_build import Built, RowsBuild
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
-from evener.partition.gpu_mirrors import routes_of
+from evener.partition.gpu_mirrors import number_mirrors, routes_of
 from evener.partition.gpu_numbers import number_on_gpu, upload_numbering
 from evener.partition.numbering import number_vertices
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
     from evener.graph.graph import Graph
-    from evener.partition.gpu_numbers import VertexArrays
+    from evener.partition.gpu_vertices import VertexArrays
     from evener.partition.numbering import Numbering
     from evener.partition.owners import Division
     from evener.partition.policy import Vertices
@@ -145,7 +145,7 @@ def _build_parts(
         gpus = [own[0].element for own in senders]
         written_by_all = all(gpu.reads(other) for gpu, other in permutations(gpus, 2))
         list(pool.map(send, range(len(senders)), senders))
-        built = pool.map(lambda own: [part.finish() for part in own], senders)
+        built = pool.map(lambda own: [part.finish(*number_mirrors(part)) for part in own], senders)
         partitions = [partition for of_gpu in built for partition in of_gpu]
     return {
         part.p: Built(partition, routes_of(part, partition, elements), part.longest_in)

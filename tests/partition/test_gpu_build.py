@@ -4,50 +4,17 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import numpy as np
 import pytest
 
 import evener as ev
 from evener.partition import gpu_build
 from support.fake_elements import ApartElement
-from support.fake_gpu import FakeGpu
+from support.fake_gpu import PLENTY, Reading, Sorting
 from support.gpu_build_cases import EDGES, POLICIES, WEIGHTS, check_same, graph_of
 from support.kernel_inventory import find_kernels_of_gpus
 from support.pair_cover import pairwise_cover
 
 HOME = import_module("evener.partition.partition")
-PLENTY = 1 << 40
-
-
-class Sorting(FakeGpu):
-    """A fake GPU that sorts, and stores ascending rows."""
-
-    table_columns = 1024
-    free = PLENTY
-    sorts = 0
-
-    def sort(self, keys):
-        self.sorts += 1
-        self._seen(keys).sort()
-
-    def argsort(self, keys):
-        self.sorts += 1
-        return self._held(np.argsort(self._seen(keys), kind="stable").view(np.uint64))
-
-
-class Reading(Sorting):
-    """A fake GPU whose kernels read and write the memories of the other GPUs, as GPUs with NVLink do."""
-
-    def reads(self, _):
-        return True
-
-    def copy_from(self, source, target, memory, after):
-        assert (source.memory, target.memory) == (memory, self.memory)
-        return self._copy(source, target, after)
-
-    def _seen(self, array):
-        self._catch_up()
-        return array.view(np.ndarray)
 
 
 class Ascending(ApartElement):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from evener.graph.gpu_edges import GpuEdges
+    from evener.graph.gpu_rows import GpuRows
 
 __all__ = ["Adjacency", "as_ids"]
 
@@ -31,9 +32,10 @@ class Adjacency:
     """The arrays of a `Graph`, which has the same parameters.
 
     A graph of arrays on a GPU has `gpu_edges`. The first access to its rows copies the edges to the host.
+    Rows that several GPUs generated are generated again on the host.
     """
 
-    gpu_edges: GpuEdges | None = None
+    gpu_edges: GpuEdges | GpuRows | None = None
 
     def __init__(
         self,
@@ -57,8 +59,8 @@ class Adjacency:
         self._ids = None if ids is None else read_only(ids)
 
     @classmethod
-    def from_gpu_edges(cls, edges: GpuEdges, *, directed: bool) -> Self:
-        """Return the graph of edges on a GPU."""
+    def from_gpu_edges(cls, edges: GpuEdges | GpuRows, *, directed: bool) -> Self:
+        """Return the graph of edges on a GPU, or of rows on several GPUs."""
         graph = cls.__new__(cls)
         graph.gpu_edges, graph.directed = edges, directed
         return graph
@@ -141,7 +143,7 @@ class Adjacency:
     def loops(self) -> int | None:
         """Number of self-loops; None for a graph in parts."""
         if self.gpu_edges is not None and self.gpu_edges.both:
-            return 2 * len(self.gpu_edges.tails) - self.m
+            return self.gpu_edges.loops
         stored = self._primary
         return count_loops(stored.offsets, stored.targets)
 

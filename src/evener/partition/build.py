@@ -155,7 +155,7 @@ def partition(
         current_world(), lambda: Placement.parse(on, policy or "auto", alpha, gpu_memory, directions)
     )
     if not isinstance(graph, Graph):
-        graph = read_graph(graph, directions, **reading)
+        graph = read_graph(graph, directions, near=placement if placement.on else None, **reading)
     return place_graph(graph, placement.near(graph), seed=seed)
 
 

@@ -127,8 +127,12 @@ class RowsBuild:
     # ---- vertices -------------------------------------------------------------------------------
 
     def upload_offsets(self) -> None:
-        """Copy the offsets of the graph."""
-        self.offsets = {d: self.element.upload(rows.offsets) for d, rows in self.rows.items()}
+        """Let the GPU have the bounds of the graph's rows."""
+        self.offsets = {d: self.offsets_of(d) for d in self.directions}
+
+    def offsets_of(self, direction: str) -> Any:
+        """Return the bounds of the graph's rows in one direction, on the GPU."""
+        return self.element.upload((self.graph if direction == "out" else self.graph.reverse).offsets)
 
     def degrees(self) -> tuple[Any, Any] | None:
         """Return the out-degrees and the degrees of all vertices; None if a degree is too high."""
@@ -150,7 +154,7 @@ class RowsBuild:
         for d in stored:
             offsets = self.offsets.get(d)
             if offsets is None:
-                offsets = element.upload((graph if d == "out" else graph.reverse).offsets)
+                offsets = self.offsets_of(d)
             # The kernel returns the complement of the highest degree.
             if (1 << 64) - 1 - self.result("add_degrees", offsets, degree) > MAX_DEGREE:
                 return None

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
+from evener.graph.gpu_edges import GpuEdges
 from evener.partition.gpu_build import MAX_DEGREE, RowsBuild, on_gpu
 from evener.partition.partition import EDGES_PER_BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evener.graph.gpu_edges import GpuEdges
     from evener.graph.graph import Graph
 
 __all__ = ["EdgesBuild", "has_edges_on"]
@@ -32,7 +30,8 @@ _SORTED_BYTES, _ORDERED_BYTES = 16, 56
 
 def has_edges_on(graph: Graph, memory: object) -> bool:
     """Return whether the edges of a graph are in the memory of a GPU."""
-    return graph.gpu_edges is not None and graph.gpu_edges.element.memory == memory
+    edges = graph.gpu_edges
+    return isinstance(edges, GpuEdges) and edges.element.memory == memory
 
 
 class EdgesBuild(RowsBuild):
@@ -48,23 +47,10 @@ class EdgesBuild(RowsBuild):
         edges = cast("GpuEdges", self.graph.gpu_edges)
         return edges if direction == "out" else edges.reversed()
 
-    def upload_offsets(self) -> None:
-        """Count the rows."""
-        wanted = ("out", "in") if self.graph.directed else ("out",)
-        self.lengths = {d: self.edges_of(d).row_lengths() for d in wanted}
-        self.offsets = {d: self.edges_of(d).offsets_of(self.lengths[d]) for d in self.directions}
-
-    def degrees(self) -> tuple[Any, Any]:
-        """Return the out-degrees and the degrees of all vertices."""
-        out = self.lengths["out"]
-        if not self.graph.directed:
-            return out, out
-        degree = self.element.allocate(self.graph.n, np.uint32, 0)
-        for d, lengths in self.lengths.items():
-            offsets = self.offsets.get(d)
-            offsets = self.edges_of(d).offsets_of(lengths) if offsets is None else offsets
-            self.run("add_degrees", offsets, degree)
-        return out, degree
+    def offsets_of(self, direction: str) -> Any:
+        """Return the bounds of the rows in one direction, which the GPU counts."""
+        edges = self.edges_of(direction)
+        return edges.offsets_of(edges.row_lengths())
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
         """Return true if the partition fits, with memory to sort the edges in few passes."""

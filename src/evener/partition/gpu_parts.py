@@ -20,6 +20,7 @@ from evener.partition.gpu_build import Built, RowsBuild
 from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
 from evener.partition.gpu_mirrors import number_mirrors, routes_of
 from evener.partition.gpu_numbers import number_on_gpu, upload_numbering
+from evener.partition.gpu_rows_build import PiecesBuild, has_rows_on
 from evener.partition.numbering import number_vertices
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
+    from evener.graph.gpu_rows import GpuRows
     from evener.graph.graph import Graph
     from evener.partition.gpu_vertices import VertexArrays
     from evener.partition.numbering import Numbering
@@ -55,7 +57,11 @@ def number_and_build(
     several = len(division.shares) > len(elements)
     # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
     gpus = {} if several else {p: e for p, e in enumerate(elements) if e.kind == "cuda"}
-    kind = EdgesBuild if len(elements) == 1 and has_edges_on(graph, elements[0].memory) else RowsBuild
+    kind: type[RowsBuild] = RowsBuild
+    if len(elements) == 1 and has_edges_on(graph, elements[0].memory):
+        kind = EdgesBuild
+    elif has_rows_on(graph, elements):
+        kind = PiecesBuild
 
     def build_on(gpu: Element) -> RowsBuild:
         element = cast("CudaElement", gpu)
@@ -84,7 +90,7 @@ def number_and_build(
     of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
     del arrays, in_memory
     built = _build_parts(kind, graph, numbering.bounds, of_gpus, directions, elements)
-    if not built and kind is EdgesBuild:
+    if not built and kind is not RowsBuild:
         built = _build_parts(RowsBuild, graph, numbering.bounds, of_gpus, directions, elements)
     return numbering, out_degree, built
 
@@ -142,9 +148,13 @@ def _build_parts(
     with ThreadPoolExecutor(len(groups), initializer=numba.set_num_threads, initargs=(threads,)) as pool:
         senders = [own for own in pool.map(allocate, groups.values()) if own]
         parts = [part for own in senders for part in own]
+        if kind is PiecesBuild and len(parts) < len(arrays):
+            return {}  # a GPU without a partition cannot send its piece
         gpus = [own[0].element for own in senders]
         written_by_all = all(gpu.reads(other) for gpu, other in permutations(gpus, 2))
         list(pool.map(send, range(len(senders)), senders))
+        if kind is PiecesBuild:
+            cast("GpuRows", graph.gpu_edges).release()
         built = pool.map(lambda own: [part.finish(*number_mirrors(part)) for part in own], senders)
         partitions = [partition for of_gpu in built for partition in of_gpu]
     return {

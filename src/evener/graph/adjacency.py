@@ -83,6 +83,14 @@ class Adjacency:
         stored = {"out": "offsets" in self.__dict__, "in": "reverse" in self.__dict__ or not self.directed}
         return tuple(direction for direction, present in stored.items() if present)
 
+    @property
+    def host_directions(self) -> tuple[str, ...]:
+        """The edges in host memory: "out", "in", or both."""
+        if self.gpu_edges is None:
+            return self.stored_directions
+        rows = {"out": self, "in": vars(self).get("reverse") if self.directed else self}
+        return tuple(one for one, of in rows.items() if of is not None and "offsets" in vars(of))
+
     @cached_property
     def offsets(self) -> NDArray[np.uint64]:
         """Row bounds, shape (n + 1,)."""

@@ -19,7 +19,7 @@ from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import OwnedRows
 from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
-from evener.partition.gpu_parts import number_and_build
+from evener.partition.gpu_parts import number_and_build, takes_rows_of_host
 from evener.partition.host_build import build_on_host, part_of_graph
 from evener.partition.numbering import gathered
 from evener.partition.owners import Division, edge_shares, owners
@@ -241,7 +241,8 @@ def _require_memory(
     on_host = share_on_host(elements, shares, nbytes)
     needed = int(nbytes * on_host)
     if not isinstance(graph, DistributedGraph):
-        needed = bytes_needed(graph, directions, on_host)
+        stored = graph.host_directions if takes_rows_of_host(graph, elements) else graph.stored_directions
+        needed = bytes_needed(graph, directions, on_host, stored=stored)
     if needed > memory.available():  # the description of the graph counts its edges
         require(needed, f"placing {graph!r} on {len(elements)} element(s)")
 

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition
 
-__all__ = ["BYTES_PER_EDGE", "ColumnBlocks", "Items", "build_column_blocks", "column_blocks_of", "spare"]
+__all__ = ["ColumnBlocks", "Items", "build_column_blocks", "column_blocks_of", "spare"]
 
 # Smallest number of edges for which column blocks are built.
 MIN_EDGES = 1 << 25
-# Largest number of bytes per edge in column blocks.
-BYTES_PER_EDGE = 4
 # Smallest number of edges of a tile in a local block.
 MIN_TILE_EDGES = 128
 # Smallest number of steps of all tiles in a block that is loaded.

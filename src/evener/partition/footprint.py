@@ -278,15 +278,19 @@ def _adjacency_bytes(graph: Graph) -> int:
     return graph.m * (4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize))
 
 
-def bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
+def bytes_needed(
+    graph: Graph, directions: str, on_host: float = 1.0, *, stored: Sequence[str] | None = None
+) -> int:
     """Return the bytes of the partitions without mirrors, and of the temporary arrays to build them.
 
-    The share `on_host` of the edges stays in host memory.
+    The share `on_host` of the edges stays in host memory. `stored` are the directions of rows that need not
+    be built in host memory. Default: those that the graph stores.
     """
+    stored = graph.stored_directions if stored is None else stored
     edges = _adjacency_bytes(graph)
     # A direction that the graph does not store is built from the other one, a third at a time.
-    wanted = ("out", "in") if directions == "both" else (directions,)
-    missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
+    wanted = ("out",) if not graph.directed else ("out", "in") if directions == "both" else (directions,)
+    missing = [one for one in wanted if one not in stored]
     reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
     # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders. One direction
     # of a directed graph needs a second degree and a second order.

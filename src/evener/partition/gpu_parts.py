@@ -38,7 +38,18 @@ if TYPE_CHECKING:
     from evener.partition.owners import Division
     from evener.partition.policy import Vertices
 
-__all__ = ["number_and_build"]
+__all__ = ["number_and_build", "takes_rows_of_host"]
+
+
+def takes_rows_of_host(graph: Graph, elements: Sequence[Element]) -> bool:
+    """Return whether partitions on these elements are built from rows in host memory."""
+    return _kind_of_build(graph, elements) is RowsBuild
+
+
+def _kind_of_build(graph: Graph, elements: Sequence[Element]) -> type[RowsBuild]:
+    if len(elements) == 1 and has_edges_on(graph, elements[0].memory):
+        return EdgesBuild
+    return PiecesBuild if has_rows_on(graph, elements) else RowsBuild
 
 
 def number_and_build(
@@ -57,11 +68,7 @@ def number_and_build(
     several = len(division.shares) > len(elements)
     # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
     gpus = {} if several else {p: e for p, e in enumerate(elements) if e.kind == "cuda"}
-    kind: type[RowsBuild] = RowsBuild
-    if len(elements) == 1 and has_edges_on(graph, elements[0].memory):
-        kind = EdgesBuild
-    elif has_rows_on(graph, elements):
-        kind = PiecesBuild
+    kind = _kind_of_build(graph, elements)
 
     def build_on(gpu: Element) -> RowsBuild:
         element = cast("CudaElement", gpu)

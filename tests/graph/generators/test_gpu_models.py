@@ -93,6 +93,26 @@ def test_other_elements_get_rows_from_the_host(gpu, on):  # noqa: ARG001 - shows
     check_same(ev.partition(there, elements), ev.partition(ev.read("rmat:8"), elements))
 
 
+def test_a_run_on_several_gpus_generates_there(gpu, monkeypatch):  # noqa: ARG001 - shows GPUs
+    show_gpus(monkeypatch, Reading)
+    result = ev.bfs("rmat:8", source=3, on="cuda:0,cuda:1")
+    assert "offsets" not in vars(result.graph)
+    expected = ev.bfs(ev.read("rmat:8"), source=3, on="cpu")["distance"]
+    np.testing.assert_array_equal(result["distance"], expected)
+    placed = ev.partition("rmat:8", on="cuda:0,cuda:1")
+    assert "offsets" not in vars(placed.graph)
+    np.testing.assert_array_equal(ev.bfs(placed, source=3)["distance"], expected)
+
+
+def test_rows_that_the_host_will_need_count_in_its_memory(gpu, monkeypatch):
+    """The targets of 4,330 stored edges, in the rows and in the partition, take 34,640 bytes."""
+    there = gpu_models.graph_on_gpu(recipe_of("rmat:8"), gpu)
+    assert there.m == len(ev.read("rmat:8").targets) == 4_330
+    monkeypatch.setattr("evener.system.memory.available", lambda: 34_640)
+    with pytest.raises(ev.OutOfMemoryError, match="placing <Graph"):
+        ev.partition(there, "cpu:1")
+
+
 def test_gpus_that_cannot_write_to_each_other_do_not_generate(gpu):  # noqa: ARG001 - shows GPUs
     assert (
         gpu_models.graph_on_gpus(recipe_of("rmat:8"), [FakeGpu(f"cuda:{p}", p) for p in range(2)], "both")

@@ -119,6 +119,11 @@ class Adjacency:
         weights = self._primary.weights
         return None if weights is None else weights.dtype
 
+    @property
+    def edge_bytes(self) -> int:
+        """Bytes of a stored edge: its target and its weight."""
+        return 4 if self.weight_dtype is None else 4 + self.weight_dtype.itemsize
+
     def _build_out_edges(self) -> None:
         """Build the out-edges of a graph that stores its in-edges, or edges on a GPU."""
         if self.gpu_edges is not None:

@@ -116,8 +116,7 @@ class RowsBuild:
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
         """Return true if the partition fits, with the arrays that are needed while it is built."""
-        dtype = self.graph.weight_dtype
-        weight = 0 if dtype is None else dtype.itemsize
+        weight = self.graph.edge_bytes - 4
         sorted_bytes = _ORDERED_BYTES + weight if weight else _SORTED_BYTES
         batch = min(max(self.counts), max(self.longest, _EDGES_SORTED) + EDGES_PER_BLOCK)
         piece = max(_PIECE_BYTES // 4, min(self.longest, _LONGEST_ORDERED))
@@ -128,8 +127,7 @@ class RowsBuild:
         self.run_bytes = bytes_excluding_edges(
             len(self.owned), mirrors, elsewhere, sum(self.counts), directions=len(self.directions)
         )
-        dtype = self.graph.weight_dtype
-        edges = sum(self.counts) * (4 + (0 if dtype is None else dtype.itemsize))
+        edges = sum(self.counts) * self.graph.edge_bytes
         temporary = _MIRRORS_BYTES * self.graph.n if mirrors else 0
         return self.room - self.run_bytes - edges - temporary
 

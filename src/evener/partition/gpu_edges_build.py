@@ -58,8 +58,7 @@ class EdgesBuild(RowsBuild):
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
         """Return true if the partition fits, with memory to sort the edges in few passes."""
-        dtype, spare = self.graph.weight_dtype, self.spare(mirrors, elsewhere)
-        weight = 0 if dtype is None else dtype.itemsize
+        spare, weight = self.spare(mirrors, elsewhere), self.graph.edge_bytes - 4
         each = _ORDERED_BYTES + 3 * weight if weight else _SORTED_BYTES
         # A batch ends with a block of rows.
         self._sorted_at_once = min(_MOST_SORTED, spare // each) - self.longest - EDGES_PER_BLOCK

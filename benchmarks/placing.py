@@ -21,24 +21,24 @@ import cupy
 
 import evener as ev
 import harness
-from evener.partition import gpu_numbers
+from evener.partition import gpu_numbers, gpu_parts
 from evener.partition.gpu_build import RowsBuild
-from evener.partition.gpu_parts import PartBuild
+from evener.partition.gpu_vertices import VertexArrays
 
 # Functions by the class or module that has them, with the names of their phases.
 PHASES = [
     (RowsBuild, "upload_offsets", "copy offsets"),
     (RowsBuild, "degrees", "count degrees"),
-    (RowsBuild, "number", "order vertices"),
+    (gpu_numbers, "order_by_degree", "order vertices"),
     (gpu_numbers, "_cut_order", "find owners"),
     (gpu_numbers, "_number", "number vertices"),
-    (gpu_numbers.VertexArrays, "copy_to", "copy to other GPUs"),
+    (VertexArrays, "copy_to", "copy to other GPUs"),
     (RowsBuild, "find_rows", "find rows"),
     (RowsBuild, "allocate_rows", "allocate rows"),
     (RowsBuild, "send_rows", "copy rows"),
-    (PartBuild, "_number_mirrors", "number mirrors"),
-    (RowsBuild, "finish", "map and sort"),
-    (PartBuild, "routes_of", "routes"),
+    (gpu_parts, "number_mirrors", "number mirrors"),
+    (RowsBuild, "_sorted", "map and sort"),
+    (gpu_parts, "routes_of", "routes"),
 ]
 # Seconds of cuGraph on one H100, from arrays in host memory.
 CUGRAPH = {"rmat:24": 2.95}

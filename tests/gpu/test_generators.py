@@ -9,6 +9,7 @@ import evener as ev
 from evener.elements import parse_elements
 from evener.graph.generators import gpu_models
 from evener.graph.generators.models import recipe_of
+from support.gpu_build_cases import check_same
 
 SPECS = [
     "rmat:12",
@@ -40,3 +41,15 @@ def test_the_graph_equals_that_of_the_host(spec):
     assert "offsets" not in vars(there)
     for name in ("offsets", "targets", "weights"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_several_gpus_generate_the_graph_of_the_host(two_gpus, monkeypatch, spec):  # noqa: ARG001 - skips
+    monkeypatch.setattr(gpu_models, "_DRAWN", 1 << 16)
+    monkeypatch.setattr(gpu_models, "_MOST_SORTED", 1 << 19)
+    on, here = parse_elements(["cuda:0", "cuda:1"]), ev.read(spec)
+    there = gpu_models.graph_on_gpus(recipe_of(spec), on, "both")
+    assert (there.n, there.m, there.directed) == (here.n, here.m, here.directed)
+    placed = ev.partition(there, on)
+    assert "offsets" not in vars(there)
+    check_same(placed, ev.partition(here, on))

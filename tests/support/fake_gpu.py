@@ -10,6 +10,9 @@ import numpy as np
 
 from support.fake_elements import ApartElement
 
+# Bytes of a memory that holds every graph of the tests.
+PLENTY = 1 << 40
+
 
 class FakeGpu(ApartElement):
     """A fake GPU that runs kernels on the CPU and holds whole partitions in its own memory."""
@@ -51,6 +54,37 @@ class FakeGpu(ApartElement):
 
     def argsort(self, keys):
         return self.run(partial(np.argsort, kind="stable"), keys).view(np.uint64)
+
+
+class Sorting(FakeGpu):
+    """A fake GPU that sorts, and stores ascending rows."""
+
+    table_columns = 1024
+    free = PLENTY
+    sorts = 0
+
+    def sort(self, keys):
+        self.sorts += 1
+        self._seen(keys).sort()
+
+    def argsort(self, keys):
+        self.sorts += 1
+        return self._held(np.argsort(self._seen(keys), kind="stable").view(np.uint64))
+
+
+class Reading(Sorting):
+    """A fake GPU whose kernels read and write the memories of the other GPUs, as GPUs with NVLink do."""
+
+    def reads(self, _):
+        return True
+
+    def copy_from(self, source, target, memory, after):
+        assert (source.memory, target.memory) == (memory, self.memory)
+        return self._copy(source, target, after)
+
+    def _seen(self, array):
+        self._catch_up()
+        return array.view(np.ndarray)
 
 
 class SizedGpu:

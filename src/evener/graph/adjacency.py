@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from evener.graph.gpu_edges import GpuEdges
+    from evener.graph.gpu_rows import GpuRows
 
 __all__ = ["Adjacency", "as_ids"]
 
@@ -31,9 +32,10 @@ class Adjacency:
     """The arrays of a `Graph`, which has the same parameters.
 
     A graph of arrays on a GPU has `gpu_edges`. The first access to its rows copies the edges to the host.
+    Rows that several GPUs generated are generated again on the host.
     """
 
-    gpu_edges: GpuEdges | None = None
+    gpu_edges: GpuEdges | GpuRows | None = None
 
     def __init__(
         self,
@@ -57,8 +59,8 @@ class Adjacency:
         self._ids = None if ids is None else read_only(ids)
 
     @classmethod
-    def from_gpu_edges(cls, edges: GpuEdges, *, directed: bool) -> Self:
-        """Return the graph of edges on a GPU."""
+    def from_gpu_edges(cls, edges: GpuEdges | GpuRows, *, directed: bool) -> Self:
+        """Return the graph of edges on a GPU, or of rows on several GPUs."""
         graph = cls.__new__(cls)
         graph.gpu_edges, graph.directed = edges, directed
         return graph
@@ -80,6 +82,14 @@ class Adjacency:
             return "out", "in"
         stored = {"out": "offsets" in self.__dict__, "in": "reverse" in self.__dict__ or not self.directed}
         return tuple(direction for direction, present in stored.items() if present)
+
+    @property
+    def host_directions(self) -> tuple[str, ...]:
+        """The edges in host memory: "out", "in", or both."""
+        if self.gpu_edges is None:
+            return self.stored_directions
+        rows = {"out": self, "in": vars(self).get("reverse") if self.directed else self}
+        return tuple(one for one, of in rows.items() if of is not None and "offsets" in vars(of))
 
     @cached_property
     def offsets(self) -> NDArray[np.uint64]:
@@ -108,6 +118,11 @@ class Adjacency:
             return self.gpu_edges.weight_dtype
         weights = self._primary.weights
         return None if weights is None else weights.dtype
+
+    @property
+    def edge_bytes(self) -> int:
+        """Bytes of a stored edge: its target and its weight."""
+        return 4 if self.weight_dtype is None else 4 + self.weight_dtype.itemsize
 
     def _build_out_edges(self) -> None:
         """Build the out-edges of a graph that stores its in-edges, or edges on a GPU."""
@@ -141,7 +156,7 @@ class Adjacency:
     def loops(self) -> int | None:
         """Number of self-loops; None for a graph in parts."""
         if self.gpu_edges is not None and self.gpu_edges.both:
-            return 2 * len(self.gpu_edges.tails) - self.m
+            return self.gpu_edges.loops
         stored = self._primary
         return count_loops(stored.offsets, stored.targets)
 

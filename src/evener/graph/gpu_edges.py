@@ -15,7 +15,7 @@ from evener.graph.gpu_arrays import adopted, element_of
 from evener.graph.ids import check_ends, check_vertex_count, check_weights, raise_too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,6 +71,11 @@ class GpuEdges:
         return 2 * count - self._result("count_loops", self.tails, self.heads)
 
     @property
+    def loops(self) -> int | None:
+        """Number of self-loops, if the edges are in the rows of both ends; else None."""
+        return 2 * len(self.tails) - self.m if self.both else None
+
+    @property
     def weight_dtype(self) -> np.dtype[Any] | None:
         """The dtype of the weights, or None."""
         return None if self.weights is None else self.weights.dtype
@@ -92,10 +97,20 @@ class GpuEdges:
         """Return the reversed edges; the arrays are shared."""
         return replace(self, tails=self.heads, heads=self.tails)
 
+    def parts(self) -> Iterable[GpuEdges]:
+        """Return the edges in parts whose arrays are in memory: here one part."""
+        return (self,)
+
+    @property
+    def rows_of_an_edge(self) -> int:
+        """The argument `both` of kernels that count or list rows."""
+        return int(self.both)
+
     def row_lengths(self) -> Any:
         """Return the number of edges in each row, uint32 on the GPU, shape (n,)."""
         lengths = self.element.allocate(self.n, np.uint32, 0)
-        self._run("count_rows", self.tails, self.heads, int(self.both), lengths)
+        for part in self.parts():
+            self._run("count_rows", part.tails, part.heads, self.rows_of_an_edge, lengths)
         return lengths
 
     def offsets_of(self, lengths: Any) -> Any:
@@ -107,34 +122,49 @@ class GpuEdges:
     def keys_of_rows(self, local: Any, first: int, last: int, keys: Any) -> tuple[Any, Any]:
         """Return keys that sort the edges of the rows ``first:last`` by row and target, and the weights.
 
-        Rows and targets are numbers in `local`. A key has the row from `first` on in its high half, and the
-        target in its low half. `keys` has space for a key per edge. Without weights, the keys are in any
-        order. Else keys and weights ascend by weight, and weights are unsigned integers with their bits.
+        Rows and targets are numbers in `local`, or vertices if it is empty. A key has the row from `first` on
+        in its high half, and the target in its low half. `keys` has space for a key per edge. Without
+        weights, the keys are in any order. Else keys and weights ascend by weight, and weights are unsigned
+        integers with their bits.
         """
         length = self.element.allocate(1, np.uint64, 0)
-        rows = int(self.both), local, first, last, length, keys
+        rows = self.rows_of_an_edge, local, first, last, length, keys
         if self.weights is None:
-            self._run("append_keys", self.tails, self.heads, *rows)
+            for part in self.parts():
+                self._run("append_keys", part.tails, part.heads, *rows)
             return keys, None
         bits, count = np.dtype(f"u{self.weights.itemsize}"), len(keys)
         given, by_weight = (self.element.allocate(count, bits) for _ in range(2))
-        self._run("append_weighted", self.tails, self.heads, self.weights.view(bits), *rows, given)
+        for part in self.parts():
+            self._run("append_weighted", part.tails, part.heads, part.weights.view(bits), *rows, given)
         # The order of the appended edges differs from run to run.
         signs = csr.weight_signs(self.weights.dtype).astype(np.uint64)
         self._run("weight_keys", given, *signs, by_weight)
         order = self.element.argsort(by_weight)
         return self._taken(keys, order), self._taken(given, order)
 
-    def sorted_keys(self) -> tuple[Any, Any]:
-        """Return the sorted keys of all rows, as in `keys_of_rows`, and the weights or None, on the GPU."""
-        element = self.element
-        local = element.upload(np.arange(self.n, dtype=np.uint32))
-        keys, weights = self.keys_of_rows(local, 0, self.n, element.allocate(self.m, np.uint64))
+    def sorted_keys(
+        self, first: int = 0, last: int | None = None, count: int | None = None
+    ) -> tuple[Any, Any]:
+        """Return the sorted keys of rows, as in `keys_of_rows`, and the weights or None, on the GPU.
+
+        By default, all rows. Otherwise, `count` is the number of edges in the rows ``first:last``.
+        """
+        element, none = self.element, self.element.allocate(0, np.uint32)
+        keys = element.allocate(self.m if count is None else count, np.uint64)
+        keys, weights = self.keys_of_rows(none, first, self.n if last is None else last, keys)
         if weights is None:
             element.sort(keys)
             return keys, None
         order = element.argsort(keys)
         return self._taken(keys, order), self._taken(weights, order).view(self.weight_dtype)
+
+    def first_of_equal(self, keys: Any, weights: Any) -> tuple[Any, Any]:
+        """Return the first of equal sorted keys, and their weights or None."""
+        flags = self.element.allocate(len(keys), np.uint8)
+        self._run("mark_first", keys, flags)
+        order = self.element.positions(flags)
+        return self._taken(keys, order), self._taken(weights, order)
 
     def without_loops(self) -> GpuEdges:
         """Return the edges that are no self-loops."""
@@ -148,11 +178,7 @@ class GpuEdges:
         """Return different edges: the lightest of repeated edges."""
         if self.both:
             self._run("order_ends", self.tails, self.heads)  # the arrays are copies
-        keys, weights = replace(self, both=False).sorted_keys()
-        flags = self.element.allocate(len(keys), np.uint8)
-        self._run("mark_first", keys, flags)
-        order = self.element.positions(flags)
-        keys, weights = self._taken(keys, order), self._taken(weights, order)
+        keys, weights = self.first_of_equal(*replace(self, both=False).sorted_keys())
         tails, heads = (self.element.allocate(len(keys), np.uint32) for _ in range(2))
         self._run("split_keys", keys, tails, heads)
         return replace(self, tails=tails, heads=heads, weights=weights)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
+from evener.graph.gpu_edges import GpuEdges
 
 if TYPE_CHECKING:
     from evener.graph.adjacency import Adjacency
@@ -21,7 +22,7 @@ _LOW_HALF = (1 << 32) - 1
 def edge_index(graph: Adjacency) -> tuple[Any, Any]:
     """Return the tails and heads of all stored edges, and their weights or None; see `Graph.to_torch`."""
     torch = _torch()
-    if graph.gpu_edges is not None:
+    if isinstance(graph.gpu_edges, GpuEdges):
         keys, weights = graph.gpu_edges.sorted_keys()
         keys = torch.from_dlpack(keys.view(np.int64))
         ends = torch.stack([keys >> 32 & _LOW_HALF, keys & _LOW_HALF])
@@ -35,7 +36,7 @@ def edge_index(graph: Adjacency) -> tuple[Any, Any]:
 def csr_tensor(graph: Adjacency) -> Any:
     """Return the weights of all stored edges, or ones, as a sparse tensor; see `Graph.to_torch`."""
     torch = _torch()
-    if graph.gpu_edges is not None:
+    if isinstance(graph.gpu_edges, GpuEdges):
         keys, weights = graph.gpu_edges.sorted_keys()
         offsets = graph.gpu_edges.offsets_of(graph.gpu_edges.row_lengths())
         offsets = torch.from_dlpack(offsets.view(np.int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,20 +13,16 @@ from evener.errors import ArgumentError
 from evener.graph.checks import check_seed, graph_remedy, type_name
 from evener.graph.graph import Graph
 from evener.partition.default_policy import DEFAULT, default_policy
-from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.distributed.build import READ_OPTIONS, read_graph
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.numbers import number_own_vertices
 from evener.partition.distributed.owned_rows import OwnedRows
 from evener.partition.estimate import with_placement_hint
 from evener.partition.footprint import bytes_needed, edge_bytes, most_edges, share_on_host
-from evener.partition.gpu_build import build_whole
-from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
-from evener.partition.gpu_numbers import has_room, number_on_gpu, upload_numbering
-from evener.partition.gpu_parts import build_parts
+from evener.partition.gpu_parts import number_and_build, takes_rows_of_host
 from evener.partition.host_build import build_on_host, part_of_graph
-from evener.partition.numbering import gathered, number_vertices
-from evener.partition.owners import edge_shares, owners
+from evener.partition.numbering import gathered
+from evener.partition.owners import Division, edge_shares, owners
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.policy import check_policy
@@ -45,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
-    from evener.elements.cuda.element import CudaElement
     from evener.partition.distributed.numbers import DistributedNumbering
     from evener.partition.gpu_build import Built
     from evener.partition.host_build import HostBuilt
@@ -159,7 +154,7 @@ def partition(
         current_world(), lambda: Placement.parse(on, policy or "auto", alpha, gpu_memory, directions)
     )
     if not isinstance(graph, Graph):
-        graph = read_graph(graph, directions, **reading)
+        graph = read_graph(graph, directions, near=placement if placement.on else None, **reading)
     return place_graph(graph, placement.near(graph), seed=seed)
 
 
@@ -193,13 +188,13 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
         )  # fmt: skip
 
     hint = with_placement_hint(graph, elements, directions=directions) if whole else nullcontext()
-    how: Any = {"policy": policy, "shares": shares, "seed": seed}
+    division = Division(policy, shares, seed)
     with stage("placing the graph"), hint:
         if isinstance(graph, DistributedGraph):
-            numbers = number_own_vertices(graph, owners_of, ranks, directions=directions, **how)
+            numbers = number_own_vertices(graph, owners_of, ranks, division, directions)
             steps, strength = _build_own(graph, numbers, range(first, first + len(elements)))
         else:
-            steps, strength = _build(graph, directions, elements, owners_of, ranks, **how), None
+            steps, strength = _build(graph, directions, elements, owners_of, division), None
         partitions, routes = transfer_partitions(
             elements, steps.numbering.bounds, steps.build, steps.on_gpus,
             prefixes=directions == "both", world=world, ranks=ranks,
@@ -245,7 +240,8 @@ def _require_memory(
     on_host = share_on_host(elements, shares, nbytes)
     needed = int(nbytes * on_host)
     if not isinstance(graph, DistributedGraph):
-        needed = bytes_needed(graph, directions, on_host)
+        stored = graph.host_directions if takes_rows_of_host(graph, elements) else graph.stored_directions
+        needed = bytes_needed(graph, directions, on_host, stored=stored)
     if needed > memory.available():  # the description of the graph counts its edges
         require(needed, f"placing {graph!r} on {len(elements)} element(s)")
 
@@ -274,22 +270,12 @@ def _build_own(
 def _build(
     graph: Graph,
     directions: str,
-    elements: list[Element],
+    elements: Sequence[Element],
     owners_of: Callable[[Vertices], NDArray[Any]],
-    ranks: Sequence[int],
-    **how: Any,
+    division: Division,
 ) -> _Steps:
-    """Return the steps for a graph that each rank has; `how` has the policy, the shares and the seed."""
-    gpus = {p: cast("CudaElement", element) for p, element in enumerate(elements) if element.kind == "cuda"}
-    if len(ranks) > len(elements):
-        gpus = {}  # GPUs build partitions numbered from 0, so on several ranks the host builds all of them
-    out_degree = None
-    if len(gpus) == len(elements) == 1 and (whole := _build_whole(graph, directions, gpus.pop(0))):
-        built, numbering = whole
-        on_gpus = {0: built}
-    else:
-        stored = directions if len(ranks) > 1 else "both"  # one owner needs no second order
-        numbering, out_degree, on_gpus = _number_and_build(graph, stored, elements, gpus, owners_of, **how)
+    """Return the steps for a graph that each rank has."""
+    numbering, out_degree, on_gpus = number_and_build(graph, directions, elements, owners_of, division)
 
     @cache
     def degrees_by_number() -> NDArray[np.uint32]:
@@ -302,46 +288,3 @@ def _build(
         return built
 
     return _Steps(numbering, on_gpus, build)
-
-
-def _number_and_build(
-    graph: Graph,
-    stored: str,
-    elements: Sequence[Element],
-    gpus: Mapping[int, CudaElement],
-    owners_of: Callable[[Vertices], NDArray[Any]],
-    **how: Any,
-) -> tuple[Numbering, NDArray[np.uint32] | None, dict[int, Built]]:
-    """Return the numbers of the vertices, the out-degrees if they are known, and what GPUs could build.
-
-    `stored` are the directions that partitions store, and `gpus` the GPUs that build, by partition. The
-    arrays of all vertices on the GPUs are free afterwards.
-    """
-    numbers, out_degree, first = None, None, next(iter(gpus.values()), None)
-    if first is not None and len(gpus) == len(elements):
-        numbers = number_on_gpu(graph, first, owners_of, directions=stored, **how)
-    if numbers is not None:
-        numbering, arrays = numbers
-    else:
-        by_degree, degree, out_degree = descending_degree_on_host(graph)
-        owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
-        del degree
-        numbering, arrays = number_vertices(by_degree, owner, len(how["shares"])), None
-        if first is not None:
-            arrays = upload_numbering(numbering, graph, first, out_degree, stored)
-    if first is None or arrays is None:
-        return numbering, out_degree, {}
-    in_memory = {first.memory: arrays}
-    for gpu in gpus.values():
-        if gpu.memory not in in_memory and has_room(graph, gpu, stored):
-            in_memory[gpu.memory] = arrays.copy_to(gpu, first)
-    of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
-    return numbering, out_degree, build_parts(graph, numbering.bounds, of_gpus, stored, elements)
-
-
-def _build_whole(graph: Graph, directions: str, gpu: CudaElement) -> tuple[Built, Numbering] | None:
-    """Return the only partition of a graph, built by a GPU from edges if it has them; see `build_whole`."""
-    whole = None
-    if has_edges_on(graph, gpu.memory):
-        whole = build_whole(graph, directions, gpu, gpu.room(), EdgesBuild)
-    return whole or build_whole(graph, directions, gpu, gpu.room())

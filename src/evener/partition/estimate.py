@@ -58,7 +58,6 @@ class GraphSizes:
     @classmethod
     def of(cls, graph: Graph, directions: str = "both") -> GraphSizes:
         """Return the sizes of a graph whose partitions store these directions."""
-        weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
         prefixes, stored = directions == "both", 1 + (graph.directed and directions == "both")
         if not graph.directed:
             degree = graph.out_degree()
@@ -71,7 +70,7 @@ class GraphSizes:
             degrees = Degrees.of(degree, opposite)
         neighbours = NeighbourSample.of(graph, directions, degree, degrees)
         by_number = NeighbourSample.by_number(graph, directions)
-        return cls(degrees, stored, 4 + weight, prefixes, neighbours, by_number)
+        return cls(degrees, stored, graph.edge_bytes, prefixes, neighbours, by_number)
 
     @classmethod
     def of_one_part(cls, n: int, edges: int, *, directions: int, edge_bytes: int) -> GraphSizes:

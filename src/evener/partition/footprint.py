@@ -237,7 +237,6 @@ def most_edges(
     `shares`, `rooms` and `ranks` have the share, the room in bytes and the rank of each element.
     """
     stored = 1 + (graph.directed and directions == "both")
-    edge = edge_bytes(graph, directions) / max(1, graph.m * stored)
     others = len(shares) - 1
     fitting = []
     for share, room, rank in zip(shares.tolist(), rooms, ranks, strict=True):
@@ -245,7 +244,7 @@ def most_edges(
         needed = bytes_excluding_edges(owned, graph.n - owned, owned * others, edges, directions=stored)
         far = np.asarray(ranks) != rank
         needed += window_bytes(round(float(shares[far].sum()) * graph.n), owned * int(far.sum()))
-        fitting.append(math.inf if room is None else max(0.0, (room - needed) / max(1.0, edge)))
+        fitting.append(math.inf if room is None else max(0.0, (room - needed) / graph.edge_bytes))
     return fitting
 
 
@@ -270,23 +269,22 @@ def _stored_adjacencies(graph: Graph, directions: str) -> int:
 
 def edge_bytes(graph: Graph, directions: str) -> int:
     """Return the bytes of the edges of all partitions."""
-    return _adjacency_bytes(graph) * _stored_adjacencies(graph, directions)
+    return graph.m * graph.edge_bytes * _stored_adjacencies(graph, directions)
 
 
-def _adjacency_bytes(graph: Graph) -> int:
-    """Return the bytes of all targets and weights of one adjacency."""
-    return graph.m * (4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize))
-
-
-def bytes_needed(graph: Graph, directions: str, on_host: float = 1.0) -> int:
+def bytes_needed(
+    graph: Graph, directions: str, on_host: float = 1.0, *, stored: Sequence[str] | None = None
+) -> int:
     """Return the bytes of the partitions without mirrors, and of the temporary arrays to build them.
 
-    The share `on_host` of the edges stays in host memory.
+    The share `on_host` of the edges stays in host memory. `stored` are the directions of rows that need not
+    be built in host memory. Default: those that the graph stores.
     """
-    edges = _adjacency_bytes(graph)
+    stored = graph.stored_directions if stored is None else stored
+    edges = graph.m * graph.edge_bytes
     # A direction that the graph does not store is built from the other one, a third at a time.
-    wanted = ("out", "in") if directions == "both" else (directions,)
-    missing = [one for one in wanted if graph.directed and one not in graph.stored_directions]
+    wanted = ("out",) if not graph.directed else ("out", "in") if directions == "both" else (directions,)
+    missing = [one for one in wanted if one not in stored]
     reverse_bytes = len(missing) * (edges + graph.n * 8) + ((graph.m * 4 + edges) // 3 if missing else 0)
     # Per vertex: an offset for each adjacency, and 30 bytes of degrees, numbers and orders. One direction
     # of a directed graph needs a second degree and a second order.

@@ -1,8 +1,9 @@
 """Build a partition in the memory of a GPU, from the rows of the graph as the host stores them.
 
 The host copies the rows in pieces. The GPU moves each row to its place, translates targets to local numbers,
-and sorts the rows. The arrays equal those that `evener.partition.partition` and `evener.partition.upload`
-build on the host.
+and sorts the rows. Without weights and very long rows, it sorts each piece while the next piece is copied:
+the order of local numbers is known before the mirrors are numbered. The arrays equal those that
+`evener.partition.partition` and `evener.partition.upload` build on the host.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import numpy as np
 from evener.graph.arrays import constant
 from evener.kernels.cpu.fill import copy
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.numbering import Numbering
 from evener.partition.partition import EDGES_PER_BLOCK, Edges, partition_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.elements.protocols import GpuElement
     from evener.graph.graph import Graph
+    from evener.partition.gpu_vertices import VertexArrays
     from evener.partition.partition import Partition
     from evener.partition.route import Route
 
@@ -33,9 +34,7 @@ __all__ = [
     "MAX_DEGREE",
     "Built",
     "RowsBuild",
-    "build_whole",
     "on_gpu",
-    "order_by_degree",
     "work_blocks_on_gpu",
 ]
 
@@ -43,14 +42,20 @@ __all__ = [
 MAX_DEGREE = (1 << 32) - 1
 # Bytes of a piece of rows that the host copies.
 _PIECE_BYTES = 1 << 24
+# Edges in the longest row that is sorted with its piece.
+_LONGEST_ORDERED = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
-# Bytes per vertex of the graph: its number.
-_NUMBER_BYTES = 4
 # Pieces that the host writes, and pieces on the GPU, before the first one is reused.
 _PAGES, _LANDINGS = 3, 2
+# Bytes per vertex of the graph: offsets of a direction, and vertex, number and out-degree.
+_OFFSET_BYTES, _ARRAY_BYTES = 8, 4 + 4 + 4
 # Bytes per vertex that is numbered: two degrees, a key and its copy.
 _NUMBERED_BYTES = 4 + 4 + 8 + 8
+# Bytes per vertex while mirrors are numbered: a state, a flag, a number of flags, a position, and a place.
+_MIRRORS_BYTES = 1 + 4 + 4 + 4 + 4
+# Bytes per edge of a piece: two landings, and a key with its copy.
+_LANDED_BYTES = 2 * 8 + 8 + 8
 # Bytes per edge that is sorted: a key and its copy; with weights, another key and two copies of its place.
 _SORTED_BYTES, _ORDERED_BYTES = 16, 40
 
@@ -66,40 +71,14 @@ class Built(NamedTuple):
     longest: int
 
 
-def build_whole(
-    graph: Graph,
-    directions: str,
-    element: CudaElement,
-    room: int,
-    kind: type[RowsBuild] | None = None,
-) -> tuple[Built, Numbering] | None:
-    """Return the only partition of a graph, and its numbering.
-
-    Returns None if `room` bytes of the GPU's memory are too few, or a degree is too high for the kernels.
-    """
-    # The numbers stay on the GPU.
-    build = (kind or RowsBuild)(graph, directions, element, room - _NUMBER_BYTES * graph.n)
-    if (degrees := build.begin()) is None:
-        return None
-    out_degree, degree = degrees
-    vertices, numbers = build.number(degree)
-    del degree, degrees
-    build.find_rows(vertices, numbers)
-    if not build.edges_fit(0, 0):
-        return None
-    build.copy_rows()
-    partition = build.finish(0, vertices, np.full(2, graph.n, np.int64), numbers, out_degree)
-    return Built(partition, [], build.longest_in), Numbering(vertices, numbers, element=element)
-
-
 class RowsBuild:
-    """The rows of one partition while a GPU builds them; `room` bytes of its memory may be used.
+    """The rows and mirrors of one partition while a GPU builds them; `room` bytes of its memory may be used.
 
     The host has the rows of the graph.
     """
 
-    # Bytes per vertex of the graph while rows are sorted: offsets of a direction, and the other arrays.
-    offset_bytes, placed_bytes = 8, 4 + 4 + 1
+    # Whether rows are sorted as they arrive. Their targets are then places in the order of local numbers.
+    ordered = False
 
     def __init__(self, graph: Graph, directions: str, element: CudaElement, room: int) -> None:
         self.graph, self.element, self.room = graph, element, room
@@ -124,54 +103,49 @@ class RowsBuild:
     # ---- memory ---------------------------------------------------------------------------------
 
     def numbers_fit(self, owned: int) -> bool:
-        """Return true if the vertices fit, and the kernels support the graph and the GPU.
+        """Return true if the arrays of all vertices fit, and the kernels support the graph and the GPU.
 
-        The rows must be ascending, as on a GPU with column blocks.
+        The GPU also has the state of `owned` vertices. The rows must be ascending, as on a GPU with column
+        blocks.
         """
         graph, directions = self.graph, len(self.directions)
         supported = self.element.table_columns and graph.m > 0
         kept = bytes_excluding_edges(owned, 0, 0, 0, directions=directions)
-        return bool(supported) and kept + self._vertex_bytes() + _NUMBERED_BYTES * graph.n <= self.room
+        each = _OFFSET_BYTES * directions + _ARRAY_BYTES + _NUMBERED_BYTES
+        return bool(supported) and kept + each * graph.n <= self.room
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
         """Return true if the partition fits, with the arrays that are needed while it is built."""
-        edges = sum(self.counts)
-        kept = bytes_excluding_edges(
-            len(self.owned), mirrors, elsewhere, edges, directions=len(self.directions)
-        )
-        dtype = self.graph.weight_dtype
-        weight = 0 if dtype is None else dtype.itemsize
+        weight = self.graph.edge_bytes - 4
         sorted_bytes = _ORDERED_BYTES + weight if weight else _SORTED_BYTES
         batch = min(max(self.counts), max(self.longest, _EDGES_SORTED) + EDGES_PER_BLOCK)
-        temporary = self._vertex_bytes() + batch * sorted_bytes + 8 * _PIECE_BYTES
-        return kept + edges * (4 + weight) + temporary <= self.room
+        piece = max(_PIECE_BYTES // 4, min(self.longest, _LONGEST_ORDERED))
+        return batch * sorted_bytes + piece * _LANDED_BYTES <= self.spare(mirrors, elsewhere)
 
-    def _vertex_bytes(self) -> int:
-        """Return the bytes of the temporary arrays with a value for each vertex of the graph."""
-        return self.graph.n * (self.offset_bytes * len(self.directions) + self.placed_bytes)
+    def spare(self, mirrors: int, elsewhere: int) -> int:
+        """Return the bytes that the partition leaves for sorting."""
+        self.run_bytes = bytes_excluding_edges(
+            len(self.owned), mirrors, elsewhere, sum(self.counts), directions=len(self.directions)
+        )
+        edges = sum(self.counts) * self.graph.edge_bytes
+        temporary = _MIRRORS_BYTES * self.graph.n if mirrors else 0
+        return self.room - self.run_bytes - edges - temporary
 
     # ---- vertices -------------------------------------------------------------------------------
 
-    def begin(self) -> tuple[Any, Any] | None:
-        """Copy the offsets, and return the out-degrees and degrees; None if `build_whole` returns None."""
-        if not self.numbers_fit(self.graph.n):
-            return None
-        self.upload_offsets()
-        return self.degrees()
-
     def upload_offsets(self) -> None:
-        """Copy the offsets of the graph."""
-        self.offsets = {d: self.element.upload(rows.offsets) for d, rows in self.rows.items()}
+        """Let the GPU have the bounds of the graph's rows."""
+        self.offsets = {d: self.offsets_of(d) for d in self.directions}
+
+    def offsets_of(self, direction: str) -> Any:
+        """Return the bounds of the graph's rows in one direction, on the GPU."""
+        return self.element.upload((self.graph if direction == "out" else self.graph.reverse).offsets)
 
     def degrees(self) -> tuple[Any, Any] | None:
         """Return the out-degrees and the degrees of all vertices; None if a degree is too high."""
         out_degree = self.degrees_in("out")
         degree = self.degrees_in("out", "in") if self.graph.directed else out_degree
         return None if out_degree is None or degree is None else (out_degree, degree)
-
-    def number(self, degree: Any) -> tuple[Any, Any]:
-        """Return the vertices in descending degree, and the place of each vertex."""
-        return order_by_degree(self.element, degree)
 
     def degrees_in(self, *directions: str) -> Any:
         """Return the edges of each vertex of the graph in some directions; None if they are too many."""
@@ -187,31 +161,46 @@ class RowsBuild:
         for d in stored:
             offsets = self.offsets.get(d)
             if offsets is None:
-                offsets = element.upload((graph if d == "out" else graph.reverse).offsets)
+                offsets = self.offsets_of(d)
             # The kernel returns the complement of the highest degree.
             if (1 << 64) - 1 - self.result("add_degrees", offsets, degree) > MAX_DEGREE:
                 return None
         return degree
 
-    def find_rows(self, owned: Any, numbers: Any, first: int = 0) -> None:
-        """Find the bounds of the rows of the owned vertices, whose numbers begin at `first`."""
-        self.owned, self.numbers, self.first = owned, numbers, first
+    def find_rows(self, p: int, number_bounds: NDArray[np.int64], arrays: VertexArrays) -> None:
+        """Find the bounds of the rows of partition `p`, given the first number of each partition."""
+        self.p, self.number_bounds, self.arrays = p, number_bounds, arrays
+        self.first, end = (int(bound) for bound in number_bounds[p : p + 2])
+        self.owned, self.offsets = arrays.vertices[self.first : end], arrays.offsets
         self.bounds, longest, self.counts = {}, {}, []
         for d, offsets in self.offsets.items():
-            bounds = self.element.allocate(len(owned) + 1, np.uint64)
+            bounds = self.element.allocate(len(self.owned) + 1, np.uint64)
             # The kernel returns the complement of the length.
-            longest[d] = (1 << 64) - 1 - self.result("row_bounds", offsets, owned, bounds)
+            longest[d] = (1 << 64) - 1 - self.result("row_bounds", offsets, self.owned, bounds)
             self.bounds[d] = bounds
-            self.counts.append(int(self.element.download(bounds[len(owned) :])[0]))
+            self.counts.append(int(self.element.download(bounds[len(self.owned) :])[0]))
         self.longest = max(longest.values())
         self.longest_in = longest.get("in", 0) if self.graph.directed else self.longest
 
-    # ---- edges ----------------------------------------------------------------------------------
+    def may_be_ordered(self) -> bool:
+        """Return whether the rows can be sorted as they arrive."""
+        return self.graph.weight_dtype is None and self.longest <= _LONGEST_ORDERED
 
-    def copy_rows(self) -> None:
-        """Copy the rows of all vertices, which are the owned ones, with the vertex numbers of the graph."""
-        self.allocate_rows()
-        self.send_rows([self])
+    def target_keys(self) -> Any:
+        """Return the vertex of each number; if the rows are ordered, its place among the neighbours."""
+        if not self.ordered:
+            return self.arrays.vertices
+        places = self.element.allocate(self.graph.n, np.uint32)
+        self.run("neighbour_places", self.first, len(self.owned), places)
+        return places
+
+    def mark_targets(self, keys: Any, needed: Any) -> None:
+        """Mark the owned vertices and the remote targets."""
+        self.run("mark_owned", keys[self.first : self.first + len(self.owned)], needed)
+        for d, (targets, _) in self.edges.items():
+            self.boundary[d] = self.result("mark_targets", on_gpu(targets), needed)
+
+    # ---- edges ----------------------------------------------------------------------------------
 
     def allocate_rows(self, fill: int | None = None) -> None:
         """Allocate the rows of the owned vertices, filled or undefined."""
@@ -226,40 +215,46 @@ class RowsBuild:
                     element.fill(on_gpu(array), fill)
             self.edges[d] = arrays[0], None if dtype is None else arrays[1]
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the targets and weights."""
+        return sum(array.nbytes for arrays in self.edges.values() for array in arrays if array is not None)
+
     def send_rows(self, receivers: Sequence[RowsBuild], part: int = 0, parts: int = 1) -> None:
         """Copy one of equal parts of the graph's edges to the GPU, which moves the rows to their owners.
 
         The kernels of this GPU write the rows of all `receivers`.
         """
         for d, rows in self.rows.items():
-            begin, end = len(rows.targets) * part // parts, len(rows.targets) * (part + 1) // parts
             columns = [rows.targets] if rows.weights is None else [rows.targets, rows.weights]
             for column, values in enumerate(columns):
                 to = [(r.bounds[d], r.first, on_gpu(r.edges[d][column])) for r in receivers]
-                self._send(self.offsets[d], values, begin, end, to)
+                step = _PIECE_BYTES // values.itemsize
+                self._send(self.offsets[d], values, piece_bounds(rows.offsets, part, parts, step), to)
 
     def _send(
         self,
         offsets: Any,
         values: NDArray[Any],
-        begin: int,
-        end: int,
+        bounds_of_pieces: list[int],
         receivers: Sequence[tuple[Any, int, Any]],
     ) -> None:
-        """Send the values of the edges ``begin:end``. A receiver has row bounds, a first number and values.
+        """Send the values of the edges in pieces. A receiver has row bounds, a first number and values.
 
-        The GPU moves the rows of a piece while it receives the next piece, and the host writes another.
+        The GPU sorts and moves the rows of a piece while it receives the next piece, and the host writes
+        another.
         """
         element, unsigned = self.element, np.dtype(f"u{values.itemsize}")
-        step = _PIECE_BYTES // values.itemsize
-        length = min(step, end - begin)
+        length = int(np.diff(bounds_of_pieces).max(initial=0))
         landings = [element.allocate(length, unsigned, exchanged=True) for _ in range(_LANDINGS)]
         pages = [element.allocate_staging(length * unsigned.itemsize).view(unsigned) for _ in range(_PAGES)]
         copies: list[Any] = [None] * _PAGES
+        keys = element.allocate(length if self.ordered else 0, np.uint64)
+        owners = element.upload(self.number_bounds.astype(np.uint64))
         kernel = element.kernel("partition.scatter_rows")
         element.begin_round()
-        for number, first in enumerate(range(begin, end, step)):
-            piece = values[first : min(first + step, end)].view(unsigned)
+        for number, (first, end) in enumerate(pairwise(bounds_of_pieces)):
+            piece = values[first:end].view(unsigned)
             page, landing = pages[number % _PAGES][: len(piece)], landings[number % _LANDINGS][: len(piece)]
             if (earlier := copies[number % _PAGES]) is not None:
                 earlier.wait()
@@ -267,21 +262,26 @@ class RowsBuild:
             copies[number % _PAGES] = arrived = element.copy_in(page, landing)
             element.wait_for(arrived)
             element.begin_round()  # the next copy waits for earlier kernels, and not for those below
+            if self.ordered:
+                own = keys[: len(piece)]
+                self.run("piece_keys", offsets, self.arrays.numbers, owners, first, end, landing, own)
+                element.sort(own)
+                self.run("put_targets", own, 0, landing)
             for bounds, first_number, out in receivers:
                 element.run(
-                    kernel, offsets, self.numbers, bounds, first_number, first, first + len(piece), landing,
-                    out.view(unsigned),
+                    kernel, offsets, self.arrays.numbers, bounds, first_number, first, end,
+                    landing, out.view(unsigned),
                 )  # fmt: skip
 
-    def finish(self, p: int, vertices: Any, mirror_bounds: Any, position: Any, out_degree: Any) -> Partition:
+    def finish(self, vertices: Any, mirror_bounds: Any, position: Any) -> Partition:
         """Sort the rows in the local numbers of `position`, and return the partition."""
         element, directed = self.element, self.graph.directed
         degree = element.allocate(len(self.owned), np.uint32)
-        self.run("take_degrees", out_degree, self.owned, degree)
+        self.run("take_degrees", self.arrays.out_degree, self.owned, degree)
         stored = {d: self._sorted(d, position) for d in self.directions}
         element.prepare_workspace(max(self.counts))
         arrays = constant(vertices), mirror_bounds, constant(degree)
-        return partition_of(p, *arrays, stored, directed=directed, element=element)
+        return partition_of(self.p, *arrays, stored, directed=directed, element=element)
 
     def edges_sorted(self) -> int:
         """Return the number of edges that are sorted at a time, unless a row is longer."""
@@ -292,14 +292,10 @@ class RowsBuild:
         element, bounds = self.element, self.bounds[direction]
         targets, weights = self.edges[direction]
         rows, blocks, ends = work_blocks_on_gpu(element, bounds, len(targets))
-        steps = np.arange(0, len(targets), self.edges_sorted(), dtype=np.uint64)
-        cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
-        most = int(np.diff(ends[cuts]).max(initial=0))
-        keys = element.allocate(most, np.uint64)
-        for one, other in pairwise(cuts.tolist()):
-            begin, end = int(ends[one]), int(ends[other])
-            batch = keys[: end - begin]
-            self.sort_rows(direction, position, int(blocks[one]), int(blocks[other]), begin, batch)
+        if not self.ordered:
+            self._sort(direction, position, blocks, ends)
+        elif len(self.number_bounds) > 2:
+            self.run("map_targets", position, on_gpu(targets))
         return Edges(
             offsets=constant(bounds),
             targets=constant(targets),
@@ -308,6 +304,20 @@ class RowsBuild:
             rows=rows,
             boundary=self.boundary[direction],
         )
+
+    def _sort(
+        self, direction: str, position: Any, blocks: NDArray[np.uint32], ends: NDArray[np.uint64]
+    ) -> None:
+        """Sort each row by local numbers; blocks of rows begin at the edges `ends`."""
+        targets, _ = self.edges[direction]
+        steps = np.arange(0, len(targets), self.edges_sorted(), dtype=np.uint64)
+        cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
+        most = int(np.diff(ends[cuts]).max(initial=0))
+        keys = self.element.allocate(most, np.uint64)
+        for one, other in pairwise(cuts.tolist()):
+            begin, end = int(ends[one]), int(ends[other])
+            batch = keys[: end - begin]
+            self.sort_rows(direction, position, int(blocks[one]), int(blocks[other]), begin, batch)
 
     def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
         """Sort the rows ``first:last``, which begin at edge `begin`, in place; `keys` has a key per edge."""
@@ -323,16 +333,6 @@ class RowsBuild:
         self.run("put_weighted", keys, element.argsort(keys), given, begin, on_gpu(targets), values)
 
 
-def order_by_degree(element: GpuElement, degree: Any) -> tuple[Any, Any]:
-    """Return the vertices in descending degree, and the place of each vertex, on a GPU."""
-    keys = element.allocate(len(degree), np.uint64)
-    vertices, places = (element.allocate(len(degree), np.uint32) for _ in range(2))
-    element.run(element.kernel("partition.degree_keys"), degree, keys)
-    element.sort(keys)
-    element.run(element.kernel("partition.number_by_keys"), keys, vertices, places)
-    return vertices, places
-
-
 def work_blocks_on_gpu(
     element: GpuElement, bounds: Any, edges: int
 ) -> tuple[int, NDArray[np.uint32], NDArray[np.uint64]]:
@@ -346,6 +346,27 @@ def work_blocks_on_gpu(
     rows = element.run(element.kernel("partition.block_rows"), bounds, EDGES_PER_BLOCK, blocks, ends)
     found, first = np.unique(np.append(element.download(blocks), np.uint32(owned)), return_index=True)
     return int(element.result(rows)), found, np.append(element.download(ends), np.uint64(edges))[first]
+
+
+def piece_bounds(offsets: NDArray[np.uint64], part: int, parts: int, step: int) -> list[int]:
+    """Return the bounds of pieces of one of equal parts of the edges, in about `step` edges.
+
+    A piece has whole rows; only rows that are too long to be sorted with their piece are divided.
+    """
+    edges = int(offsets[-1])
+
+    def edge_of(row: Any) -> int:
+        return int(offsets[row])
+
+    begin, last = (edge_of(np.searchsorted(offsets, np.uint64(edges * k // parts))) for k in (part, part + 1))
+    found = [begin]
+    while (at := found[-1]) < last:
+        end = edge_of(np.searchsorted(offsets, np.uint64(at + step), side="right") - 1)
+        if end <= at:
+            end = edge_of(np.searchsorted(offsets, np.uint64(at), side="right"))
+            end = at + step if end - at > _LONGEST_ORDERED else end
+        found.append(min(end, last))
+    return found
 
 
 def on_gpu(values: Any) -> Any:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
-from evener.partition.footprint import bytes_excluding_edges
+from evener.graph.gpu_edges import GpuEdges
 from evener.partition.gpu_build import MAX_DEGREE, RowsBuild, on_gpu
 from evener.partition.partition import EDGES_PER_BLOCK
 
 if TYPE_CHECKING:
-    from evener.graph.gpu_edges import GpuEdges
+    from collections.abc import Sequence
+
     from evener.graph.graph import Graph
 
 __all__ = ["EdgesBuild", "has_edges_on"]
@@ -31,7 +30,8 @@ _SORTED_BYTES, _ORDERED_BYTES = 16, 56
 
 def has_edges_on(graph: Graph, memory: object) -> bool:
     """Return whether the edges of a graph are in the memory of a GPU."""
-    return graph.gpu_edges is not None and graph.gpu_edges.element.memory == memory
+    edges = graph.gpu_edges
+    return isinstance(edges, GpuEdges) and edges.element.memory == memory
 
 
 class EdgesBuild(RowsBuild):
@@ -42,37 +42,23 @@ class EdgesBuild(RowsBuild):
         highest = self.graph.m * (2 if self.graph.directed else 1)
         return highest <= MAX_DEGREE and super().numbers_fit(owned)
 
+    def may_be_ordered(self) -> bool:
+        """Return false: all rows are written when they are sorted."""
+        return False
+
     def edges_of(self, direction: str) -> GpuEdges:
         """Return the edges with tails as rows for "out", and with heads as rows for "in"."""
         edges = cast("GpuEdges", self.graph.gpu_edges)
         return edges if direction == "out" else edges.reversed()
 
-    def upload_offsets(self) -> None:
-        """Count the rows."""
-        wanted = ("out", "in") if self.graph.directed else ("out",)
-        self.lengths = {d: self.edges_of(d).row_lengths() for d in wanted}
-        self.offsets = {d: self.edges_of(d).offsets_of(self.lengths[d]) for d in self.directions}
-
-    def degrees(self) -> tuple[Any, Any]:
-        """Return the out-degrees and the degrees of all vertices."""
-        out = self.lengths["out"]
-        if not self.graph.directed:
-            return out, out
-        degree = self.element.allocate(self.graph.n, np.uint32, 0)
-        for d, lengths in self.lengths.items():
-            offsets = self.offsets.get(d)
-            offsets = self.edges_of(d).offsets_of(lengths) if offsets is None else offsets
-            self.run("add_degrees", offsets, degree)
-        return out, degree
+    def offsets_of(self, direction: str) -> Any:
+        """Return the bounds of the rows in one direction, which the GPU counts."""
+        edges = self.edges_of(direction)
+        return edges.offsets_of(edges.row_lengths())
 
     def edges_fit(self, mirrors: int, elsewhere: int) -> bool:
         """Return true if the partition fits, with memory to sort the edges in few passes."""
-        edges, dtype = sum(self.counts), self.graph.weight_dtype
-        weight = 0 if dtype is None else dtype.itemsize
-        kept = bytes_excluding_edges(
-            len(self.owned), mirrors, elsewhere, edges, directions=len(self.directions)
-        )
-        spare = self.room - kept - self._vertex_bytes() - edges * (4 + weight)
+        spare, weight = self.spare(mirrors, elsewhere), self.graph.edge_bytes - 4
         each = _ORDERED_BYTES + 3 * weight if weight else _SORTED_BYTES
         # A batch ends with a block of rows.
         self._sorted_at_once = min(_MOST_SORTED, spare // each) - self.longest - EDGES_PER_BLOCK
@@ -82,9 +68,8 @@ class EdgesBuild(RowsBuild):
         """Return the number of edges that are sorted at a time."""
         return self._sorted_at_once
 
-    def copy_rows(self) -> None:
-        """Allocate the rows, which are written when they are sorted."""
-        self.allocate_rows()
+    def send_rows(self, receivers: Sequence[RowsBuild], part: int = 0, parts: int = 1) -> None:
+        """Do nothing: the rows are written when they are sorted."""
 
     def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
         """Write the rows ``first:last``, which begin at edge `begin`; `keys` has space for a key per edge."""

@@ -1,4 +1,4 @@
-"""Number the vertices of a graph in the memory of a GPU, for partitions on several GPUs.
+"""Number the vertices of a graph in the memory of a GPU.
 
 The GPU finds the degrees, the places in the order of the policy, the owners and the numbers. They equal those
 of `evener.partition.numbering.number_vertices`.
@@ -6,12 +6,11 @@ of `evener.partition.numbering.number_vertices`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evener.elements.protocols import copy_between
-from evener.partition.gpu_build import RowsBuild
+from evener.partition.gpu_vertices import VertexArrays, order_by_degree
 from evener.partition.numbering import Numbering
 from evener.partition.orders import PIECE, cut_positions, owner_array
 from evener.partition.policy import Vertices, find_policy
@@ -22,112 +21,69 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements.cuda.element import CudaElement
-    from evener.graph.graph import Graph
+    from evener.partition.gpu_build import RowsBuild
+    from evener.partition.owners import Division
 
-__all__ = ["VertexArrays", "copied", "has_room", "number_on_gpu", "upload_numbering"]
-
-
-class VertexArrays(NamedTuple):
-    """Arrays of all vertices in the memory of one GPU.
-
-    Attributes
-    ----------
-    vertices : array of uint32, shape (n,)
-        The vertices of all partitions, ordered by partition, then by local number.
-    out_degree : array of uint32, shape (n,)
-    offsets : dict of array of uint64, shape (n + 1,)
-        The offsets of the graph's rows by direction.
-    """
-
-    vertices: Any
-    out_degree: Any
-    offsets: dict[str, Any]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        arrays = (self.vertices, self.out_degree, *self.offsets.values())
-        return sum(array.nbytes for array in arrays)
-
-    def copy_to(self, gpu: CudaElement, source: CudaElement) -> VertexArrays:
-        """Return the arrays in the memory of another GPU, given the GPU that has them."""
-        offsets = {direction: copied(array, source, gpu) for direction, array in self.offsets.items()}
-        return VertexArrays(copied(self.vertices, source, gpu), copied(self.out_degree, source, gpu), offsets)
-
-
-def copied(array: Any, source: CudaElement, gpu: CudaElement) -> Any:
-    """Return an array of `source` in the memory of another GPU; the same array if both have one memory."""
-    if gpu.memory == source.memory:
-        return array
-    if not gpu.reads(source):
-        return gpu.upload(source.download(array))
-    target = gpu.allocate(len(array), array.dtype, exchanged=True)
-    gpu.begin_round()
-    gpu.wait_for(copy_between(source, gpu, array, target))
-    return target
+__all__ = ["number_on_gpu", "upload_numbering"]
 
 
 def number_on_gpu(
-    graph: Graph,
-    gpu: CudaElement,
+    build: RowsBuild,
     owners_of: Callable[[Vertices], NDArray[Any]],
-    *,
+    division: Division,
     directions: str,
-    policy: str,
-    shares: NDArray[np.float64],
-    seed: int,
 ) -> tuple[Numbering, VertexArrays] | None:
-    """Return the numbers of the vertices, and the arrays of all vertices on the GPU.
+    """Return the numbers of the vertices, and the arrays of all vertices on the GPU of `build`.
 
-    The host calls `owners_of` for policies that do not cut an order. Returns None in the same cases as
-    `build_whole`.
+    The host calls `owners_of` for policies that do not cut an order. Policies order and balance by the edges
+    in `directions`. Returns None if there is no room, or if a degree is too high for the kernels.
     """
-    build = RowsBuild(graph, directions, gpu, gpu.room())
-    if (degrees := build.begin()) is None:
+    if not build.numbers_fit(build.graph.n):
         return None
-    out_degree, degree = degrees
-    by_degree, position = build.number(degree)
+    build.upload_offsets()
+    if (degrees := build.degrees()) is None:
+        return None
+    gpu, graph, (out_degree, degree) = build.element, build.graph, degrees
+    by_degree, position = order_by_degree(gpu, degree)
+    if len(division.shares) == 1:
+        return (
+            Numbering(by_degree, position, element=gpu),
+            VertexArrays(by_degree, position, out_degree, build.offsets),
+        )
     order, stored = by_degree, degree
     if graph.directed and directions != "both":
         stored = out_degree if directions == "out" else build.degrees_in("in")
-        order, position = build.number(stored)
-    if find_policy(policy).gpu_places is None:
+        order, position = order_by_degree(gpu, stored)
+    if find_policy(division.policy).gpu_places is None:
         vertices = Vertices(gpu.download(order), gpu.download(stored), gpu.download(degree), graph)
         owner = gpu.upload(owners_of(vertices))
     else:
-        owner = _cut_order(gpu, position, stored, policy, shares, seed)
+        owner = _cut_order(gpu, position, stored, division)
     del degrees, degree, stored, order, position
-    numbering, by_number = _number(gpu, by_degree, owner, len(shares))
-    return numbering, VertexArrays(by_number, out_degree, build.offsets)
+    numbering, vertices_by_number, numbers = _number(gpu, by_degree, owner, len(division.shares))
+    return numbering, VertexArrays(vertices_by_number, numbers, out_degree, build.offsets)
 
 
 def upload_numbering(
-    numbering: Numbering, graph: Graph, gpu: CudaElement, out_degree: NDArray[np.uint32], directions: str
+    numbering: Numbering, build: RowsBuild, out_degree: NDArray[np.uint32]
 ) -> VertexArrays | None:
-    """Return the arrays of all vertices on a GPU, given numbers of the host; None if there is no room."""
-    if not has_room(graph, gpu, directions):
+    """Return the arrays of all vertices on the GPU of `build`, given numbers of the host.
+
+    Returns None if there is no room.
+    """
+    if not build.numbers_fit(0):
         return None
-    build = RowsBuild(graph, directions, gpu, gpu.room())
     build.upload_offsets()
-    return VertexArrays(gpu.upload(numbering.vertices), gpu.upload(out_degree), build.offsets)
+    upload = build.element.upload
+    return VertexArrays(
+        upload(numbering.vertices), upload(numbering.numbers), upload(out_degree), build.offsets
+    )
 
 
-def has_room(graph: Graph, gpu: CudaElement, directions: str) -> bool:
-    """Return whether a GPU has room for the arrays of all vertices, and its kernels support the graph."""
-    return RowsBuild(graph, directions, gpu, gpu.room()).numbers_fit(0)
-
-
-def _cut_order(
-    gpu: CudaElement,
-    position: Any,
-    degree: Any,
-    policy: str,
-    shares: NDArray[np.float64],
-    seed: int,
-) -> Any:
+def _cut_order(gpu: CudaElement, position: Any, degree: Any, division: Division) -> Any:
     """Return the owner of each vertex, by cutting the order of a policy at the shares of the edges."""
-    places_of: Any = find_policy(policy).gpu_places
-    places, n = places_of(gpu, position, seed), len(position)
+    places_of: Any = find_policy(division.policy).gpu_places
+    places, n, shares = places_of(gpu, position, division.seed), len(position), division.shares
     sums = gpu.allocate(-(-n // PIECE), np.uint64, 0)
     gpu.run(gpu.kernel("numbering.sum_pieces"), degree, places, PIECE, sums)
 
@@ -142,8 +98,8 @@ def _cut_order(
     return owner
 
 
-def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tuple[Numbering, Any]:
-    """Return the numbers of the vertices, and the vertices by number on the GPU."""
+def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tuple[Numbering, Any, Any]:
+    """Return the numbers of the vertices, and the vertices by number and the numbers on the GPU."""
     n = len(by_degree)
     keys, bounds = gpu.allocate(n, np.uint64), gpu.allocate(partitions + 1, np.uint64)
     gpu.run(gpu.kernel("numbering.owner_keys"), by_degree, owner, keys)
@@ -154,4 +110,4 @@ def _number(gpu: CudaElement, by_degree: Any, owner: Any, partitions: int) -> tu
     del keys, by_degree
     numbers = gpu.allocate(n, np.uint32)
     gpu.run(gpu.kernel("numbering.number_all"), vertices, numbers)
-    return Numbering(vertices, numbers, gpu.download(bounds).astype(np.int64), gpu), vertices
+    return Numbering(vertices, numbers, gpu.download(bounds).astype(np.int64), gpu), vertices, numbers

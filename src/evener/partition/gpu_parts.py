@@ -1,4 +1,4 @@
-"""Build the partitions of a graph on several GPUs.
+"""Build the partitions of a graph on the GPUs of one process.
 
 Each GPU receives an equal piece of the edges over its own link to the host, and writes the rows to the GPUs
 that own them. If the GPUs cannot write to each other, each receives all edges and keeps its own. Each GPU
@@ -9,34 +9,101 @@ from __future__ import annotations
 
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 import numba
-import numpy as np
 
-from evener.kernels.cpu.partition import NEEDED
+from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.footprint import bytes_excluding_edges
-from evener.partition.gpu_build import Built, RowsBuild, on_gpu
-from evener.partition.gpu_numbers import copied
-from evener.partition.partition import mirrors_below
-from evener.partition.route import Route, upload_route
+from evener.partition.gpu_build import Built, RowsBuild
+from evener.partition.gpu_edges_build import EdgesBuild, has_edges_on
+from evener.partition.gpu_mirrors import number_mirrors, routes_of
+from evener.partition.gpu_numbers import number_on_gpu, upload_numbering
+from evener.partition.gpu_rows_build import PiecesBuild, has_rows_on
+from evener.partition.numbering import number_vertices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
+    from evener.graph.gpu_rows import GpuRows
     from evener.graph.graph import Graph
-    from evener.partition.gpu_numbers import VertexArrays
-    from evener.partition.partition import Partition
+    from evener.partition.gpu_vertices import VertexArrays
+    from evener.partition.numbering import Numbering
+    from evener.partition.owners import Division
+    from evener.partition.policy import Vertices
 
-__all__ = ["build_parts"]
+__all__ = ["number_and_build", "takes_rows_of_host"]
 
 
-def build_parts(
+def takes_rows_of_host(graph: Graph, elements: Sequence[Element]) -> bool:
+    """Return whether partitions on these elements are built from rows in host memory."""
+    return _kind_of_build(graph, elements) is RowsBuild
+
+
+def _kind_of_build(graph: Graph, elements: Sequence[Element]) -> type[RowsBuild]:
+    if len(elements) == 1 and has_edges_on(graph, elements[0].memory):
+        return EdgesBuild
+    return PiecesBuild if has_rows_on(graph, elements) else RowsBuild
+
+
+def number_and_build(
+    graph: Graph,
+    directions: str,
+    elements: Sequence[Element],
+    owners_of: Callable[[Vertices], NDArray[Any]],
+    division: Division,
+) -> tuple[Numbering, NDArray[np.uint32] | None, dict[int, Built]]:
+    """Return the numbers of the vertices, the out-degrees if they are known, and what GPUs could build.
+
+    The partitions of CPUs, and those that need edges in host memory, are missing. The arrays of all vertices
+    on the GPUs are free afterwards, except for the numbers. If all elements of all ranks are GPUs of this
+    process, a GPU numbers the vertices.
+    """
+    several = len(division.shares) > len(elements)
+    # GPUs build partitions numbered from 0, so on several ranks the host builds all of them.
+    gpus = {} if several else {p: e for p, e in enumerate(elements) if e.kind == "cuda"}
+    kind = _kind_of_build(graph, elements)
+
+    def build_on(gpu: Element) -> RowsBuild:
+        element = cast("CudaElement", gpu)
+        return kind(graph, directions, element, element.room())
+
+    # One owner needs no second order.
+    stored = directions if len(division.shares) > 1 else "both"
+    numbers, out_degree, first = None, None, next(iter(gpus.values()), None)
+    if first is not None and len(gpus) == len(elements):
+        numbers = number_on_gpu(build_on(first), owners_of, division, stored)
+    if numbers is not None:
+        numbering, arrays = numbers
+    else:
+        by_degree, degree, out_degree = descending_degree_on_host(graph)
+        owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
+        del degree
+        numbering, arrays, kind = number_vertices(by_degree, owner, len(division.shares)), None, RowsBuild
+        if first is not None:
+            arrays = upload_numbering(numbering, build_on(first), out_degree)
+    if first is None or arrays is None:
+        return numbering, out_degree, {}
+    in_memory = {first.memory: arrays}
+    for gpu in gpus.values():
+        if gpu.memory not in in_memory and build_on(gpu).numbers_fit(0):
+            in_memory[gpu.memory] = arrays.copy_to(cast("CudaElement", gpu), cast("CudaElement", first))
+    of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
+    del arrays, in_memory
+    built = _build_parts(kind, graph, numbering.bounds, of_gpus, directions, elements)
+    if not built and kind is not RowsBuild:
+        built = _build_parts(RowsBuild, graph, numbering.bounds, of_gpus, directions, elements)
+    return numbering, out_degree, built
+
+
+def _build_parts(
+    kind: type[RowsBuild],
     graph: Graph,
     bounds: NDArray[np.int64],
     arrays: Mapping[int, VertexArrays],
@@ -46,8 +113,7 @@ def build_parts(
     """Return the partitions that GPUs build, by number, each GPU on its own thread.
 
     `bounds` are those of `Numbering`. `arrays` has the arrays of all vertices in the memory of each GPU, by
-    the number of its partition. The result lacks partitions of CPUs, and partitions that `build_whole` would
-    not build.
+    the number of its partition.
     """
     groups: dict[object, list[int]] = defaultdict(list)
     for p in arrays:
@@ -56,22 +122,28 @@ def build_parts(
         return {}
     threads = max(1, numba.get_num_threads() // len(groups))
 
-    def allocate(group: list[int]) -> list[PartBuild]:
-        parts: list[PartBuild] = []
+    def allocate(group: list[int]) -> list[RowsBuild]:
+        parts: list[RowsBuild] = []
         taken, promised = arrays[group[0]].nbytes, 0
         for p in group:
             gpu = cast("CudaElement", elements[p])
-            room = gpu.room_after(taken) - promised
-            part = PartBuild(graph, directions, gpu, room, p, bounds, arrays[p])
-            if not part.allocate_part(len(elements) - 1):
+            part = kind(graph, directions, gpu, gpu.room_after(taken) - promised)
+            owned, others = int(bounds[p + 1] - bounds[p]), len(bounds) - 2
+            least = bytes_excluding_edges(owned, 0, 0, 0, directions=len(part.directions))
+            if not owned or least > part.room:
+                break
+            part.find_rows(p, bounds, arrays[p])
+            if not part.edges_fit(graph.n - owned, owned * others):
                 break  # the host counts the memory of earlier partitions
+            # compute-sanitizer does not see what other GPUs write.
+            part.allocate_rows(0 if len(groups) > 1 else None)
             parts.append(part)
             taken += part.row_bytes
-            promised += part.most_run_bytes
+            promised += part.run_bytes
             gpu.wait()  # before other GPUs write to the rows
         return parts
 
-    def send(part: int, own: list[PartBuild]) -> None:
+    def send(part: int, own: list[RowsBuild]) -> None:
         try:
             if written_by_all:
                 own[0].send_rows(parts, part, len(senders))
@@ -83,136 +155,19 @@ def build_parts(
     with ThreadPoolExecutor(len(groups), initializer=numba.set_num_threads, initargs=(threads,)) as pool:
         senders = [own for own in pool.map(allocate, groups.values()) if own]
         parts = [part for own in senders for part in own]
+        if kind is PiecesBuild and len(parts) < len(arrays):
+            return {}  # a GPU without a partition cannot send its piece
+        ordered = all(part.may_be_ordered() for part in parts)
+        for part in parts:
+            part.ordered = ordered
         gpus = [own[0].element for own in senders]
         written_by_all = all(gpu.reads(other) for gpu, other in permutations(gpus, 2))
         list(pool.map(send, range(len(senders)), senders))
-        built = pool.map(lambda own: [part.finish_part() for part in own], senders)
+        if kind is PiecesBuild:
+            cast("GpuRows", graph.gpu_edges).release()
+        built = pool.map(lambda own: [part.finish(*number_mirrors(part)) for part in own], senders)
         partitions = [partition for of_gpu in built for partition in of_gpu]
     return {
-        part.p: Built(partition, part.routes_of(partition, elements), part.longest_in)
+        part.p: Built(partition, routes_of(part, partition, elements), part.longest_in)
         for part, partition in zip(parts, partitions, strict=True)
     }
-
-
-class PartBuild(RowsBuild):
-    """The rows and mirrors of one of several partitions while a GPU builds them.
-
-    `p` is the number of the partition. `bounds` and `arrays` are those of `build_parts`.
-    """
-
-    # A number, a state, a flag, a number of flags, and a position.
-    placed_bytes = 4 + 1 + 4 + 4 + 4
-    offset_bytes = 0  # in the room already
-
-    def __init__(
-        self,
-        graph: Graph,
-        directions: str,
-        element: CudaElement,
-        room: int,
-        p: int,
-        bounds: NDArray[np.int64],
-        arrays: VertexArrays,
-    ) -> None:
-        super().__init__(graph, directions, element, room)
-        self.p, self.number_bounds, self.arrays = p, bounds, arrays
-        self.offsets = arrays.offsets
-
-    def allocate_part(self, others: int) -> bool:
-        """Allocate the rows, and return true; return false if there is no room for them."""
-        first, end = (int(bound) for bound in self.number_bounds[self.p : self.p + 2])
-        n, owned = self.graph.n, end - first
-        if not owned or not self.numbers_fit(owned):
-            return False
-        numbers = self.element.allocate(n, np.uint32)
-        self._run("number_all", self.arrays.vertices, numbers)
-        self.find_rows(self.arrays.vertices[first:end], numbers, first)
-        if not self.edges_fit(n - owned, owned * others):
-            return False
-        self.most_run_bytes = bytes_excluding_edges(
-            owned, n - owned, owned * others, sum(self.counts), directions=len(self.directions)
-        )
-        self.allocate_rows(0)  # compute-sanitizer does not see what other GPUs write
-        return True
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of the targets and weights."""
-        return sum(array.nbytes for arrays in self.edges.values() for array in arrays if array is not None)
-
-    def finish_part(self) -> Partition:
-        """Number the mirrors, sort the rows, and return the partition."""
-        needed = self.element.allocate(self.graph.n, np.uint8, 0)
-        self.run("mark_owned", self.owned, needed)
-        for d, (targets, _) in self.edges.items():
-            self.boundary[d] = self.result("mark_targets", on_gpu(targets), needed)
-        vertices, mirror_bounds, position = self._number_mirrors(needed)
-        return self.finish(self.p, vertices, mirror_bounds, position, self.arrays.out_degree)
-
-    def _number_mirrors(self, needed: Any) -> tuple[Any, NDArray[np.int64], Any]:
-        """Return the partition's vertices, the bounds of mirrors, and the local number of each vertex."""
-        element, owned, every = self.element, len(self.owned), self.arrays.vertices
-        flags = element.allocate(len(every), np.uint32)
-        self._run("needed_in_order", every, needed, NEEDED, flags)
-        marked = _Marked(element, flags)
-        mirror_bounds = owned + mirrors_below(marked, self.number_bounds)
-        vertices = element.allocate(int(mirror_bounds[-1]), np.uint32)
-        position = element.allocate(len(every), np.uint32)
-        self._run("number_partition", every, flags, marked.ends, self.first, owned, vertices, position)
-        return vertices, mirror_bounds, position
-
-    def routes_of(self, partition: Partition, elements: Sequence[Element]) -> list[Route]:
-        """Return the routes of the mirrors by owner, with arrays in the memory of the owner."""
-        bounds = partition.mirror_bounds.tolist()
-        return [
-            self._route(q, elements[q], begin, partition.vertices[begin:end])
-            for q, (begin, end) in enumerate(pairwise(bounds))
-            if end > begin
-        ]
-
-    def _route(self, q: int, owner: Element, begin: int, mirrors: Any) -> Route:
-        """Return the route to owner `q`; the host builds it for an owner on a CPU."""
-        first, end = (int(bound) for bound in self.number_bounds[q : q + 2])
-        index = self.element.allocate(len(mirrors), np.uint32, exchanged=True)
-        self._run("numbers_on_owner", mirrors, self.numbers, first, index)
-        if owner.kind != "cuda":
-            route = Route.from_index(self.p, q, begin, self.element.download(index), end - first)
-            return upload_route(route, owner)
-        gpu = cast("CudaElement", owner)
-        index = copied(index, self.element, gpu)
-        bitmap = gpu.allocate(-(-(end - first) // 64), np.uint64, 0)
-        gpu.run(gpu.kernel("numbering.set_bits"), index, bitmap)
-        counts = gpu.allocate(len(bitmap) + 1, np.uint32, 0)
-        gpu.run(gpu.kernel("numbering.count_bits"), bitmap, counts)
-        lowest, highest = (int(gpu.download(one)[0]) for one in (index[:1], index[-1:]))
-        contiguous = highest - lowest == len(index) - 1
-        rank = gpu.running_sum(counts)
-        return Route(self.p, q, begin, index, bitmap, rank, lowest if contiguous else None)
-
-    def _run(self, name: str, *args: Any) -> Any:
-        """Launch a kernel of ``numbering.cu``, and return its pending result."""
-        return self.element.run(self.element.kernel(f"numbering.{name}"), *args)
-
-
-class _Marked:
-    """Numbers of vertices that are marked by flags on a GPU."""
-
-    def __init__(self, element: CudaElement, flags: Any) -> None:
-        self._element, self._flags, self.ends = element, flags, element.running_sum(flags)
-
-    def counts_below(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many marked numbers are below each bound."""
-        ends = [self.ends[bound - 1 : bound] for bound in bounds.tolist()]
-        return np.array([self._element.download(end)[0] if len(end) else 0 for end in ends], np.int64)
-
-    def run_between(self, first: int, end: int) -> tuple[int, int]:
-        """Return the first marked number of a range with one, and the end after its last one."""
-        kernel = self._element.kernel("numbering.flagged_range")
-        found = self._element.result(self._element.run(kernel, self._flags, first, end))
-        begin, last = map(int, found)
-        return begin, (1 << 64) - last
-
-    def fill(self, first: int, end: int) -> None:
-        """Mark all numbers of a range."""
-        self._element.fill(self._flags[first:end], 1)
-        self.ends = self._element.running_sum(self._flags)

@@ -133,7 +133,7 @@ class _NumberPositions:
     def __init__(self, graph: Graph, directions: str, rows: Sequence[Graph]) -> None:
         if directions in graph.stored_directions and graph.directed:
             stored = graph if directions == "out" else graph.reverse
-            rows = [stored] if _in_host_memory(stored) else rows
+            rows = [stored] if "out" in stored.host_directions else rows
         self.rows, self._edges = rows, sum(one.m for one in rows)
 
     def of(self, vertices: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -190,11 +190,7 @@ def _followed_rows(graph: Graph, directions: str) -> list[Graph]:
     elif not set(followed) <= set(graph.stored_directions):
         return []  # building the missing rows needs as much memory as the graph
     rows = [graph if one == "out" else graph.reverse for one in followed]
-    return rows if all(map(_in_host_memory, rows)) else []
-
-
-def _in_host_memory(rows: Graph) -> bool:
-    return rows.gpu_edges is None or "offsets" in vars(rows)
+    return rows if all("out" in one.host_directions for one in rows) else []
 
 
 def _sample(

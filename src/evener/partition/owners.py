@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from evener.graph.graph import Graph
 
-__all__ = ["check_alpha", "edge_shares", "owners"]
+__all__ = ["Division", "check_alpha", "edge_shares", "owners"]
+
+
+class Division(NamedTuple):
+    """How the vertices are divided: the policy, the share of the edges of each element, and the seed."""
+
+    policy: str
+    shares: NDArray[np.float64]
+    seed: int
 
 
 def check_alpha(alpha: float | None) -> None:

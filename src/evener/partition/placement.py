@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from evener.elements import named, parse_elements
 from evener.elements.cuda.discovery import gpus
 from evener.errors import ArgumentError, DeviceError, DeviceOutOfMemory
+from evener.graph.gpu_edges import GpuEdges
 from evener.partition.owners import check_alpha
 from evener.partition.policy import check_policy
 from evener.system.memory import parse_bytes
@@ -108,17 +109,21 @@ class Placement:
 
     def near(self, graph: Graph) -> Placement:
         """Return the placement on the GPU with the caller's edges of a graph, if the elements are open."""
-        if self.on is not None or graph.gpu_edges is None or graph.gpu_edges.generated:
+        edges = graph.gpu_edges
+        if self.on is not None or not isinstance(edges, GpuEdges) or edges.generated:
             return self
-        return replace(self, on=(graph.gpu_edges.element.name,))
+        return replace(self, on=(edges.element.name,))
 
-    def likely_gpu(self) -> CudaElement | None:
-        """Return the only GPU of the placement. If the elements are open, return the first GPU, if any."""
+    def generating_gpus(self) -> list[CudaElement]:
+        """Return the GPUs that may generate a graph for the placement: the first GPU if elements are open.
+
+        The list has no GPU if the graph has to be on a CPU too, or if the caller limits the memory of GPUs.
+        """
         if self.gpu_memory is not None or self.alpha is not None:
-            return None
+            return []
         if self.on is not None:
-            return cast("CudaElement", self.elements()[0]) if self.kinds == ["cuda"] else None
+            return cast("list[CudaElement]", self.elements()) if set(self.kinds) == {"cuda"} else []
         with suppress(DeviceError, DeviceOutOfMemory):
             if gpus():
-                return cast("CudaElement", parse_elements("cuda:0")[0])
-        return None
+                return cast("list[CudaElement]", parse_elements("cuda:0"))
+        return []

@@ -16,7 +16,8 @@ from evener.kernels.kernel import KernelFile
 from evener.partition.degrees import by_descending_degree, places_in
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import RowRanges
-from evener.partition.gpu_build import order_by_degree, work_blocks_on_gpu
+from evener.partition.gpu_build import work_blocks_on_gpu
+from evener.partition.gpu_vertices import order_by_degree
 from evener.partition.numbering import Numbering
 from evener.partition.partition import Edges, Partition, partition_of, work_blocks
 from evener.partition.partitioned import PartitionedGraph

@@ -12,6 +12,7 @@ import numpy as np
 from evener.engine.array import PartitionedArray
 from evener.errors import ArgumentError, DeviceOutOfMemory
 from evener.graph.arrays import read_only
+from evener.graph.gpu_edges import GpuEdges
 from evener.kernels.cpu import check as kernels
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def out_strength(graph: Graph) -> NDArray[np.float64]:
 
 def _sums_on_gpu(graph: Graph) -> NDArray[np.float64] | None:
     """Return the sums of a graph of arrays on a GPU; None for other graphs, or without memory on the GPU."""
-    if graph.gpu_edges is None:
+    if not isinstance(graph.gpu_edges, GpuEdges):
         return None
     try:
         return graph.gpu_edges.host_weight_sums()

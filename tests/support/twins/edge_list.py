@@ -9,9 +9,11 @@ from evener.kernels.cpu.jit import serial
 __all__ = [
     "append_keys",
     "append_weighted",
+    "count_groups",
     "count_loops",
     "count_rows",
     "largest",
+    "lengths_of_keys",
     "mark_first",
     "mark_ids",
     "mark_other_ends",
@@ -55,29 +57,47 @@ def count_loops(tails, heads):
 @serial
 def count_rows(tails, heads, both, lengths):
     for e in range(len(tails)):
-        lengths[tails[e]] += 1
+        if both < 2 or heads[e] != tails[e]:
+            lengths[tails[e]] += 1
         if both and heads[e] != tails[e]:
             lengths[heads[e]] += 1
 
 
 @serial
+def count_groups(tails, heads, both, shift, counts):
+    for e in range(len(tails)):
+        if both < 2 or heads[e] != tails[e]:
+            counts[tails[e] >> np.uint32(shift)] += 1
+        if both and heads[e] != tails[e]:
+            counts[heads[e] >> np.uint32(shift)] += 1
+
+
+@serial
+def _row_and_column(tails, heads, both, local, i):
+    """Return edge, row and column in another order than that of the edges; the edge -1 without a row."""
+    e = len(tails) - 1 - i // 2
+    tail, head = (heads[e], tails[e]) if i % 2 else (tails[e], heads[e])
+    there = both and tail != head if i % 2 else both < 2 or tail != head
+    if len(local):
+        tail, head = local[tail], local[head]
+    return e if there else -1, tail, head
+
+
+@serial
 def append_keys(tails, heads, both, local, first, last, length, keys):
     for i in range(2 * len(tails)):
-        # In another order than that of the edges, as on a GPU.
-        e = len(tails) - 1 - i // 2
-        tail, head = (heads[e], tails[e]) if i % 2 else (tails[e], heads[e])
-        if (i % 2 == 0 or (both and tail != head)) and first <= local[tail] < last:
-            keys[length[0]] = np.uint64(local[tail] - first) << np.uint64(32) | np.uint64(local[head])
+        e, row, column = _row_and_column(tails, heads, both, local, i)
+        if e >= 0 and first <= row < last:
+            keys[length[0]] = np.uint64(row - first) << np.uint64(32) | np.uint64(column)
             length[0] += 1
 
 
 @serial
 def append_weighted(tails, heads, weights, both, local, first, last, length, keys, given):
     for i in range(2 * len(tails)):
-        e = len(tails) - 1 - i // 2
-        tail, head = (heads[e], tails[e]) if i % 2 else (tails[e], heads[e])
-        if (i % 2 == 0 or (both and tail != head)) and first <= local[tail] < last:
-            keys[length[0]] = np.uint64(local[tail] - first) << np.uint64(32) | np.uint64(local[head])
+        e, row, column = _row_and_column(tails, heads, both, local, i)
+        if e >= 0 and first <= row < last:
+            keys[length[0]] = np.uint64(row - first) << np.uint64(32) | np.uint64(column)
             given[length[0]] = weights[e]
             length[0] += 1
 
@@ -120,6 +140,13 @@ def mark_other_ends(tails, heads, flags):
 def mark_first(keys, flags):
     for i in range(len(keys)):
         flags[i] = i == 0 or keys[i] != keys[i - 1]
+
+
+@serial
+def lengths_of_keys(keys, lengths):
+    lengths[:] = 0
+    for key in keys:
+        lengths[key >> np.uint64(32)] += 1
 
 
 @serial

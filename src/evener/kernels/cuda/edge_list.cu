@@ -53,6 +53,21 @@ __global__ void PARALLEL(256) mark_first(Array<const u64> keys, Array<u8> flags)
         flags[i] = i == 0 || keys[i] != keys[i - 1];
 }
 
+// Writes the number of sorted keys of each row.
+__global__ void PARALLEL(256) lengths_of_keys(Array<const u64> keys, Array<u32> lengths) {
+    auto keys_below = [&](u64 row) {
+        u64 begin = 0, end = keys.length;
+        while (begin < end) {
+            u64 middle = (begin + end) / 2;
+            if (keys[middle] < row << 32) begin = middle + 1;
+            else end = middle;
+        }
+        return begin;
+    };
+    for (u64 v = thread_of_grid(); v < lengths.length; v += threads_of_grid())
+        lengths[v] = (u32)(keys_below(v + 1) - keys_below(v));
+}
+
 // Writes the halves of keys.
 __global__ void PARALLEL(256) split_keys(Array<const u64> keys, Array<u32> tails, Array<u32> heads) {
     for (u64 i = thread_of_grid(); i < keys.length; i += threads_of_grid()) {
@@ -61,19 +76,35 @@ __global__ void PARALLEL(256) split_keys(Array<const u64> keys, Array<u32> tails
     }
 }
 
-// Adds the number of edges of each row. With `both`, an edge that is no loop is also in the row of its head.
+// In the kernels below, `both` is 0 if an edge is in the row of its tail only, and 1 if it is also in the row of
+// its head. A self-loop is in one row. With 2, self-loops are in no row.
+__device__ inline bool in_tail_row(u64 both, u32 tail, u32 head) { return both < 2 || head != tail; }
+__device__ inline bool in_head_row(u64 both, u32 tail, u32 head) { return both && head != tail; }
+
+// Adds the number of edges of each row.
 __global__ void PARALLEL(256) count_rows(
     Array<const u32> tails, Array<const u32> heads, u64 both, Array<u32> lengths
 ) {
     for (u64 e = thread_of_grid(); e < tails.length; e += threads_of_grid()) {
         u32 tail = tails[e], head = heads[e];
-        atomicAdd(lengths.at + tail, 1);
-        if (both && head != tail) atomicAdd(lengths.at + head, 1);
+        if (in_tail_row(both, tail, head)) atomicAdd(lengths.at + tail, 1);
+        if (in_head_row(both, tail, head)) atomicAdd(lengths.at + head, 1);
+    }
+}
+
+// Adds the number of edges of each ``1 << shift`` rows.
+__global__ void PARALLEL(256) count_groups(
+    Array<const u32> tails, Array<const u32> heads, u64 both, u64 shift, Array<u64> counts
+) {
+    for (u64 e = thread_of_grid(); e < tails.length; e += threads_of_grid()) {
+        u32 tail = tails[e], head = heads[e];
+        if (in_tail_row(both, tail, head)) atomicAdd(counts.at + (tail >> shift), 1ull);
+        if (in_head_row(both, tail, head)) atomicAdd(counts.at + (head >> shift), 1ull);
     }
 }
 
 // Call ``put(place, e, row, column)`` for each edge in the rows ``first:last``, with places from ``length[0]``
-// on. Rows and columns are local numbers. All threads of the grid call it.
+// on. Rows and columns are local numbers, or vertices if `local` is empty. All threads of the grid call it.
 template <typename Put>
 __device__ inline void over_rows(
     Array<const u32> tails, Array<const u32> heads, u64 both, Array<const u32> local, u64 first, u64 last,
@@ -86,9 +117,9 @@ __device__ inline void over_rows(
         bool there = false, back = false;
         if (e < tails.length) {
             u32 tail = tails[e], head = heads[e];
-            row = local[tail], column = local[head];
-            there = first <= row && row < last;
-            back = both && head != tail && first <= column && column < last;
+            row = local.length ? local[tail] : tail, column = local.length ? local[head] : head;
+            there = in_tail_row(both, tail, head) && first <= row && row < last;
+            back = in_head_row(both, tail, head) && first <= column && column < last;
         }
         u32 total, before = exclusive_sum((u32)there + (u32)back, total);
         if (threadIdx.x == 0) begin = atomicAdd(length.at, (u64)total);

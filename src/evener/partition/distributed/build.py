@@ -10,7 +10,7 @@ import numpy as np
 
 from evener.graph.arrays import read_only
 from evener.graph.csr import CSR
-from evener.graph.formats import generated_on_gpu, read, read_share
+from evener.graph.formats import generated_on_gpus, read, read_share
 from evener.graph.share import EdgeIds, StoredRows
 from evener.kernels.cpu import check
 from evener.partition.block_exchange import block_bounds
@@ -63,11 +63,13 @@ def read_graph(
 
     With several ranks, each rank reads its own part. This is a collective operation; all ranks must call it.
     `directions` are the edges that the graph is read for, and `options` those of `evener.read`. If the
-    placement `near` has one GPU, this GPU generates the graph of a spec.
+    placement `near` has GPUs only, they generate the graph of a spec.
     """
     world = current_world()
     if world.size == 1:
-        generated = None if near is None else generated_on_gpu(path, near.likely_gpu, **options)
+        generated = None
+        if near is not None:
+            generated = generated_on_gpus(path, near.generating_gpus, directions, **options)
         return read(path, **options) if generated is None else generated
     return build_graph(world, read_share(path, world, **options), directions)
 

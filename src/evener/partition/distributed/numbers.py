@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.partition.distributed.graph import DistributedGraph
+    from evener.partition.owners import Division
     from evener.system.world import World
 
 __all__ = ["DistributedNumbering", "number_own_vertices"]
@@ -73,11 +74,8 @@ def number_own_vertices(
     graph: DistributedGraph,
     owners_of: Callable[[Vertices], NDArray[Any]],
     ranks: Sequence[int],
-    *,
-    policy: str,
-    shares: NDArray[np.float64],
+    division: Division,
     directions: str,
-    seed: int,
 ) -> DistributedNumbering:
     """Return the numbers of the vertices of this rank's range.
 
@@ -86,7 +84,7 @@ def number_own_vertices(
     store in `directions`. `ranks` has the rank of every partition.
     Raises ArgumentError if the policy needs the edges of the whole graph.
     """
-    world, degree = graph.world, graph.degrees
+    world, degree, (policy, shares, seed) = graph.world, graph.degrees, division
     stored = stored_degree(degree, graph.out_degrees, directions) if graph.directed else degree
     if find_policy(policy).places is not None or len(shares) == 1:
         owner = _owners(graph, stored, policy, shares, seed)

@@ -149,8 +149,7 @@ class Engine(Workspace):
         phase : str
             What the superstep does, for the timeline.
         active : PartitionedArray, optional
-            The number of active vertices on each element. Default: the number that `compute` counted with
-            ``count_next_active=True``.
+            The number of active vertices on each element. Default: what ``count_next_active=True`` counted.
         edges : int, default 0
             The edges of all active vertices, for the rate that progress shows. A driver that does not know
             them yet gives the edges of the last superstep.
@@ -217,8 +216,8 @@ class Engine(Workspace):
         Raises
         ------
         ArgumentError
-            If `kernel` is not a kernel, has no side for an element, or returns no value to count. If `reduce`
-            cannot be called. If an array has another number of partitions, or is too short to be exchanged.
+            If `kernel` is not a kernel, has no side for an element, or returns no value to count; if `reduce`
+            cannot be called; or if an array does not fit the partitions.
         """
         check_compute(kernel, reduce)
         for exchanged in [one for one in (pull_before, publish) if one is not None]:
@@ -226,13 +225,12 @@ class Engine(Workspace):
         if pull_before is not None and publish is not None and pull_before.overlaps(publish):
             self.pull(pull_before)  # on all elements, before one of them changes the array
             pull_before = None
-        exchanges = pull_before is not None or publish is not None or self._queued
+        exchanges = self.has_mirrors and (pull_before is not None or publish is not None or self._queued)
         with self._reset_after_error():
-            if len(self.elements) == 1 and self.group is None and not (self.has_mirrors and exchanges):
+            if len(self.elements) == 1 and self.group is None and not exchanges and before_pull is None:
                 computed = [self._compute_single(kernel, args)]
             else:
-                pulls = pull_before, before_pull
-                computed = self._compute_together(kernel, args, work_estimate, pulls, publish)
+                computed = self._compute_all(kernel, args, work_estimate, (pull_before, before_pull), publish)
 
         def read() -> Any:
             with self._reset_after_error():
@@ -325,15 +323,16 @@ class Engine(Workspace):
 
         return read
 
-    def _compute_together(
+    def _compute_all(
         self,
         kernel: str | Kernel,
         args: Sequence[Any],
         work_estimate: int | None,
-        pulls: tuple[PartitionedArray | None, Kernel | None],
+        pull: tuple[PartitionedArray | None, Kernel | None],
         publish: PartitionedArray | None,
     ) -> list[Callable[[], Any]]:
-        (pull_before, before_pull), functions = pulls, [e.kernel(kernel) for e in self.elements]
+        pull_before, before_pull = pull
+        functions = [element.kernel(kernel) for element in self.elements]
         for arg in [one for one in args if isinstance(one, PartitionedArray)]:
             self._checked_parts(arg.parts)
         sends, steps = no_steps(self.elements), no_steps(self.elements)
@@ -353,8 +352,8 @@ class Engine(Workspace):
         self._run(sends, work_estimate)
         if before_pull is not None:
             # On all elements, before an element waits for the packet that it sends.
-            early = [element.kernel(before_pull) for element in self.elements]
-            self._run([[("compute", *one)] for one in zip(early, own_args, strict=True)], work_estimate)
+            early = [[("compute", e.kernel(before_pull), own_args[p])] for p, e in enumerate(self.elements)]
+            self._run(early, work_estimate)
         done = self._run(steps, work_estimate)
         self._exchange.end_verb()
         if group is not None:

@@ -339,7 +339,7 @@ class Engine(Workspace):
         if pull_before is not None and self.has_mirrors:
             sends, steps = self._exchange.pull(pull_before, None)
         self._exchange.invalidate_if_used(args)
-        own_args = [parts_of(args, p) for p in range(len(functions))]
+        own_args: list[Sequence[Any]] = [parts_of(args, p) for p in range(len(functions))]
         group = self.group if getattr(functions[0], "grouped", False) else None
         if group is not None:
             functions = group.prepare(functions, own_args)

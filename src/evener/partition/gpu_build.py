@@ -1,9 +1,8 @@
 """Build a partition in the memory of a GPU, from the rows of the graph as the host stores them.
 
-The host copies the rows in pieces. The GPU moves each row to its place, translates targets to local numbers,
-and sorts the rows. Without weights and very long rows, it sorts each piece while the next piece is copied:
-the order of local numbers is known before the mirrors are numbered. The arrays equal those that
-`evener.partition.partition` and `evener.partition.upload` build on the host.
+The host copies the rows in pieces. The GPU moves each row to its place, numbers the mirrors, translates
+targets to local numbers, and sorts the rows. The arrays equal those that `evener.partition.partition` and
+`evener.partition.upload` build on the host.
 """
 
 from __future__ import annotations
@@ -42,8 +41,6 @@ __all__ = [
 MAX_DEGREE = (1 << 32) - 1
 # Bytes of a piece of rows that the host copies.
 _PIECE_BYTES = 1 << 24
-# Edges in the longest row that is sorted with its piece.
-_LONGEST_ORDERED = 1 << 24
 # Edges that are sorted at a time, unless a row is longer.
 _EDGES_SORTED = 1 << 25
 # Pieces that the host writes, and pieces on the GPU, before the first one is reused.
@@ -52,10 +49,8 @@ _PAGES, _LANDINGS = 3, 2
 _OFFSET_BYTES, _ARRAY_BYTES = 8, 4 + 4 + 4
 # Bytes per vertex that is numbered: two degrees, a key and its copy.
 _NUMBERED_BYTES = 4 + 4 + 8 + 8
-# Bytes per vertex while mirrors are numbered: a state, a flag, a number of flags, a position, and a place.
-_MIRRORS_BYTES = 1 + 4 + 4 + 4 + 4
-# Bytes per edge of a piece: two landings, and a key with its copy.
-_LANDED_BYTES = 2 * 8 + 8 + 8
+# Bytes per vertex while mirrors are numbered: a state, a flag, a number of flags, and a position.
+_MIRRORS_BYTES = 1 + 4 + 4 + 4
 # Bytes per edge that is sorted: a key and its copy; with weights, another key and two copies of its place.
 _SORTED_BYTES, _ORDERED_BYTES = 16, 40
 
@@ -76,9 +71,6 @@ class RowsBuild:
 
     The host has the rows of the graph.
     """
-
-    # Whether rows are sorted as they arrive. Their targets are then places in the order of local numbers.
-    ordered = False
 
     def __init__(self, graph: Graph, directions: str, element: CudaElement, room: int) -> None:
         self.graph, self.element, self.room = graph, element, room
@@ -119,8 +111,7 @@ class RowsBuild:
         weight = self.graph.edge_bytes - 4
         sorted_bytes = _ORDERED_BYTES + weight if weight else _SORTED_BYTES
         batch = min(max(self.counts), max(self.longest, _EDGES_SORTED) + EDGES_PER_BLOCK)
-        piece = max(_PIECE_BYTES // 4, min(self.longest, _LONGEST_ORDERED))
-        return batch * sorted_bytes + piece * _LANDED_BYTES <= self.spare(mirrors, elsewhere)
+        return batch * sorted_bytes + 8 * _PIECE_BYTES <= self.spare(mirrors, elsewhere)
 
     def spare(self, mirrors: int, elsewhere: int) -> int:
         """Return the bytes that the partition leaves for sorting."""
@@ -182,21 +173,9 @@ class RowsBuild:
         self.longest = max(longest.values())
         self.longest_in = longest.get("in", 0) if self.graph.directed else self.longest
 
-    def may_be_ordered(self) -> bool:
-        """Return whether the rows can be sorted as they arrive."""
-        return self.graph.weight_dtype is None and self.longest <= _LONGEST_ORDERED
-
-    def target_keys(self) -> Any:
-        """Return the vertex of each number; if the rows are ordered, its place among the neighbours."""
-        if not self.ordered:
-            return self.arrays.vertices
-        places = self.element.allocate(self.graph.n, np.uint32)
-        self.run("neighbour_places", self.first, len(self.owned), places)
-        return places
-
-    def mark_targets(self, keys: Any, needed: Any) -> None:
+    def mark_targets(self, needed: Any) -> None:
         """Mark the owned vertices and the remote targets."""
-        self.run("mark_owned", keys[self.first : self.first + len(self.owned)], needed)
+        self.run("mark_owned", self.owned, needed)
         for d, (targets, _) in self.edges.items():
             self.boundary[d] = self.result("mark_targets", on_gpu(targets), needed)
 
@@ -226,35 +205,34 @@ class RowsBuild:
         The kernels of this GPU write the rows of all `receivers`.
         """
         for d, rows in self.rows.items():
+            begin, end = len(rows.targets) * part // parts, len(rows.targets) * (part + 1) // parts
             columns = [rows.targets] if rows.weights is None else [rows.targets, rows.weights]
             for column, values in enumerate(columns):
                 to = [(r.bounds[d], r.first, on_gpu(r.edges[d][column])) for r in receivers]
-                step = _PIECE_BYTES // values.itemsize
-                self._send(self.offsets[d], values, piece_bounds(rows.offsets, part, parts, step), to)
+                self._send(self.offsets[d], values, begin, end, to)
 
     def _send(
         self,
         offsets: Any,
         values: NDArray[Any],
-        bounds_of_pieces: list[int],
+        begin: int,
+        end: int,
         receivers: Sequence[tuple[Any, int, Any]],
     ) -> None:
-        """Send the values of the edges in pieces. A receiver has row bounds, a first number and values.
+        """Send the values of the edges ``begin:end``. A receiver has row bounds, a first number and values.
 
-        The GPU sorts and moves the rows of a piece while it receives the next piece, and the host writes
-        another.
+        The GPU moves the rows of a piece while it receives the next piece, and the host writes another.
         """
         element, unsigned = self.element, np.dtype(f"u{values.itemsize}")
-        length = int(np.diff(bounds_of_pieces).max(initial=0))
+        step = _PIECE_BYTES // values.itemsize
+        length = min(step, end - begin)
         landings = [element.allocate(length, unsigned, exchanged=True) for _ in range(_LANDINGS)]
         pages = [element.allocate_staging(length * unsigned.itemsize).view(unsigned) for _ in range(_PAGES)]
         copies: list[Any] = [None] * _PAGES
-        keys = element.allocate(length if self.ordered else 0, np.uint64)
-        owners = element.upload(self.number_bounds.astype(np.uint64))
         kernel = element.kernel("partition.scatter_rows")
         element.begin_round()
-        for number, (first, end) in enumerate(pairwise(bounds_of_pieces)):
-            piece = values[first:end].view(unsigned)
+        for number, first in enumerate(range(begin, end, step)):
+            piece = values[first : min(first + step, end)].view(unsigned)
             page, landing = pages[number % _PAGES][: len(piece)], landings[number % _LANDINGS][: len(piece)]
             if (earlier := copies[number % _PAGES]) is not None:
                 earlier.wait()
@@ -262,14 +240,9 @@ class RowsBuild:
             copies[number % _PAGES] = arrived = element.copy_in(page, landing)
             element.wait_for(arrived)
             element.begin_round()  # the next copy waits for earlier kernels, and not for those below
-            if self.ordered:
-                own = keys[: len(piece)]
-                self.run("piece_keys", offsets, self.arrays.numbers, owners, first, end, landing, own)
-                element.sort(own)
-                self.run("put_targets", own, 0, landing)
             for bounds, first_number, out in receivers:
                 element.run(
-                    kernel, offsets, self.arrays.numbers, bounds, first_number, first, end,
+                    kernel, offsets, self.arrays.numbers, bounds, first_number, first, first + len(piece),
                     landing, out.view(unsigned),
                 )  # fmt: skip
 
@@ -292,10 +265,14 @@ class RowsBuild:
         element, bounds = self.element, self.bounds[direction]
         targets, weights = self.edges[direction]
         rows, blocks, ends = work_blocks_on_gpu(element, bounds, len(targets))
-        if not self.ordered:
-            self._sort(direction, position, blocks, ends)
-        elif len(self.number_bounds) > 2:
-            self.run("map_targets", position, on_gpu(targets))
+        steps = np.arange(0, len(targets), self.edges_sorted(), dtype=np.uint64)
+        cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
+        most = int(np.diff(ends[cuts]).max(initial=0))
+        keys = element.allocate(most, np.uint64)
+        for one, other in pairwise(cuts.tolist()):
+            begin, end = int(ends[one]), int(ends[other])
+            batch = keys[: end - begin]
+            self.sort_rows(direction, position, int(blocks[one]), int(blocks[other]), begin, batch)
         return Edges(
             offsets=constant(bounds),
             targets=constant(targets),
@@ -304,20 +281,6 @@ class RowsBuild:
             rows=rows,
             boundary=self.boundary[direction],
         )
-
-    def _sort(
-        self, direction: str, position: Any, blocks: NDArray[np.uint32], ends: NDArray[np.uint64]
-    ) -> None:
-        """Sort each row by local numbers; blocks of rows begin at the edges `ends`."""
-        targets, _ = self.edges[direction]
-        steps = np.arange(0, len(targets), self.edges_sorted(), dtype=np.uint64)
-        cuts = np.unique(np.append(np.searchsorted(ends, steps), len(ends) - 1))
-        most = int(np.diff(ends[cuts]).max(initial=0))
-        keys = self.element.allocate(most, np.uint64)
-        for one, other in pairwise(cuts.tolist()):
-            begin, end = int(ends[one]), int(ends[other])
-            batch = keys[: end - begin]
-            self.sort_rows(direction, position, int(blocks[one]), int(blocks[other]), begin, batch)
 
     def sort_rows(self, direction: str, position: Any, first: int, last: int, begin: int, keys: Any) -> None:
         """Sort the rows ``first:last``, which begin at edge `begin`, in place; `keys` has a key per edge."""
@@ -346,27 +309,6 @@ def work_blocks_on_gpu(
     rows = element.run(element.kernel("partition.block_rows"), bounds, EDGES_PER_BLOCK, blocks, ends)
     found, first = np.unique(np.append(element.download(blocks), np.uint32(owned)), return_index=True)
     return int(element.result(rows)), found, np.append(element.download(ends), np.uint64(edges))[first]
-
-
-def piece_bounds(offsets: NDArray[np.uint64], part: int, parts: int, step: int) -> list[int]:
-    """Return the bounds of pieces of one of equal parts of the edges, in about `step` edges.
-
-    A piece has whole rows; only rows that are too long to be sorted with their piece are divided.
-    """
-    edges = int(offsets[-1])
-
-    def edge_of(row: Any) -> int:
-        return int(offsets[row])
-
-    begin, last = (edge_of(np.searchsorted(offsets, np.uint64(edges * k // parts))) for k in (part, part + 1))
-    found = [begin]
-    while (at := found[-1]) < last:
-        end = edge_of(np.searchsorted(offsets, np.uint64(at + step), side="right") - 1)
-        if end <= at:
-            end = edge_of(np.searchsorted(offsets, np.uint64(at), side="right"))
-            end = at + step if end - at > _LONGEST_ORDERED else end
-        found.append(min(end, last))
-    return found
 
 
 def on_gpu(values: Any) -> Any:

@@ -42,10 +42,6 @@ class EdgesBuild(RowsBuild):
         highest = self.graph.m * (2 if self.graph.directed else 1)
         return highest <= MAX_DEGREE and super().numbers_fit(owned)
 
-    def may_be_ordered(self) -> bool:
-        """Return false: all rows are written when they are sorted."""
-        return False
-
     def edges_of(self, direction: str) -> GpuEdges:
         """Return the edges with tails as rows for "out", and with heads as rows for "in"."""
         edges = cast("GpuEdges", self.graph.gpu_edges)

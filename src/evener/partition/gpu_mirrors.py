@@ -26,23 +26,19 @@ __all__ = ["number_mirrors", "routes_of"]
 
 
 def number_mirrors(build: RowsBuild) -> tuple[Any, NDArray[np.int64], Any]:
-    """Return the partition's vertices, the bounds of mirrors, and the local number of each target.
-
-    Targets are vertices, or places if the rows are `RowsBuild.ordered`.
-    """
+    """Return the partition's vertices, the bounds of mirrors, and the local number of each vertex."""
     element, arrays, owned, every = build.element, build.arrays, len(build.owned), build.arrays.vertices
     if len(build.number_bounds) == 2:
         return every, np.full(2, owned, np.int64), arrays.numbers
-    keys = build.target_keys()
     needed = element.allocate(len(every), np.uint8, 0)
-    build.mark_targets(keys, needed)
+    build.mark_targets(needed)
     flags = element.allocate(len(every), np.uint32)
-    _run(element, "needed_in_order", keys, needed, NEEDED, flags)
+    _run(element, "needed_in_order", every, needed, NEEDED, flags)
     marked = _Marked(element, flags)
     mirror_bounds = owned + mirrors_below(marked, build.number_bounds)
     vertices = element.allocate(int(mirror_bounds[-1]), np.uint32)
     position = element.allocate(len(every), np.uint32)
-    _run(element, "number_partition", every, keys, flags, marked.ends, build.first, owned, vertices, position)
+    _run(element, "number_partition", every, flags, marked.ends, build.first, owned, vertices, position)
     return vertices, mirror_bounds, position
 
 

@@ -157,9 +157,6 @@ def _build_parts(
         parts = [part for own in senders for part in own]
         if kind is PiecesBuild and len(parts) < len(arrays):
             return {}  # a GPU without a partition cannot send its piece
-        ordered = all(part.may_be_ordered() for part in parts)
-        for part in parts:
-            part.ordered = ordered
         gpus = [own[0].element for own in senders]
         written_by_all = all(gpu.reads(other) for gpu, other in permutations(gpus, 2))
         list(pool.map(send, range(len(senders)), senders))

@@ -31,10 +31,6 @@ class PiecesBuild(RowsBuild):
         """Return the bounds of the graph's rows in one direction, on the GPU."""
         return cast("GpuRows", self.graph.gpu_edges).offsets_on(self.element, direction)
 
-    def may_be_ordered(self) -> bool:
-        """Return false: no copy is in progress while rows are sorted."""
-        return False
-
     def send_rows(self, receivers: Sequence[RowsBuild], part: int = 0, parts: int = 1) -> None:  # noqa: ARG002 - as for rows of the host
         """Move the rows of the piece on this GPU to their owners."""
         rows = cast("GpuRows", self.graph.gpu_edges)

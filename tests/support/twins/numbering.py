@@ -80,9 +80,9 @@ def number_all(vertices, number):
 
 
 @serial
-def needed_in_order(keys, needed, state, flags):
-    for i in range(len(keys)):
-        flags[i] = needed[keys[i]] == state
+def needed_in_order(vertices, needed, state, flags):
+    for i in range(len(vertices)):
+        flags[i] = needed[vertices[i]] == state
 
 
 @serial
@@ -96,7 +96,7 @@ def flagged_range(flags, begin, end):
 
 
 @serial
-def number_partition(vertices, keys, flags, ends, first, owned, own, position):
+def number_partition(vertices, flags, ends, first, owned, own, position):
     for i in range(len(vertices)):
         place = i - first
         if not 0 <= place < owned:
@@ -104,7 +104,7 @@ def number_partition(vertices, keys, flags, ends, first, owned, own, position):
                 continue
             place = owned + ends[i] - 1
         own[place] = vertices[i]
-        position[keys[i]] = place
+        position[vertices[i]] = place
 
 
 @serial

@@ -13,12 +13,9 @@ __all__ = [
     "block_rows",
     "degree_keys",
     "edge_keys",
-    "map_targets",
     "mark_owned",
     "mark_targets",
-    "neighbour_places",
     "number_by_keys",
-    "piece_keys",
     "put_targets",
     "put_weighted",
     "row_bounds",
@@ -101,39 +98,6 @@ def scatter_rows(offsets, number, bounds, first, begin, end, piece, out):
         row = np.int64(number[v]) - first
         if 0 <= row < len(bounds) - 1:
             out[bounds[row] + np.uint64(e) - offsets[v]] = piece[e - begin]
-
-
-@serial
-def _place_of(number, first, owned):
-    if first <= number < first + owned:
-        return number - first
-    return number + owned if number < first else number
-
-
-@serial
-def neighbour_places(first, owned, places):
-    for i in range(len(places)):
-        places[i] = _place_of(i, first, owned)
-
-
-@serial
-def piece_keys(offsets, number, first, begin, end, piece, keys):
-    v = 0
-    for e in range(begin, end):
-        while offsets[v + 1] <= np.uint64(e):
-            v += 1
-        p = 0
-        while first[p + 1] <= number[v]:
-            p += 1
-        target = np.int64(number[piece[e - begin]])
-        place = _place_of(target, np.int64(first[p]), np.int64(first[p + 1] - first[p]))
-        keys[e - begin] = np.uint64(v) << np.uint64(32) | np.uint64(place)
-
-
-@serial
-def map_targets(position, targets):
-    for e in range(len(targets)):
-        targets[e] = position[targets[e]]
 
 
 @serial

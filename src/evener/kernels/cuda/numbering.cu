@@ -93,12 +93,12 @@ __global__ void PARALLEL(256) number_all(Array<const u32> vertices, Array<u32> n
     for (u64 i = thread_of_grid(); i < vertices.length; i += threads_of_grid()) number[vertices[i]] = (u32)i;
 }
 
-// Writes which of the vertices need mirrors, in the order of their numbers. `keys` has the place of each vertex in
-// `needed`.
+// Writes which of the vertices need mirrors, in the order of their numbers.
 __global__ void PARALLEL(256) needed_in_order(
-    Array<const u32> keys, Array<const u8> needed, u8 state, Array<u32> flags
+    Array<const u32> vertices, Array<const u8> needed, u8 state, Array<u32> flags
 ) {
-    for (u64 i = thread_of_grid(); i < keys.length; i += threads_of_grid()) flags[i] = needed[keys[i]] == state;
+    for (u64 i = thread_of_grid(); i < vertices.length; i += threads_of_grid())
+        flags[i] = needed[vertices[i]] == state;
 }
 
 // Returns the first flag in a range, and 2^64 - 1 minus the last one.
@@ -115,9 +115,9 @@ __global__ void PARALLEL(256) flagged_range(
 }
 
 // Numbers the vertices of a partition: the owned ones are ``first:first + owned`` of all vertices, and the flagged
-// ones get mirrors. `ends` has the number of flags up to each vertex, and `keys` its place in `position`.
+// ones get mirrors. `ends` has the number of flags up to each vertex.
 __global__ void PARALLEL(256) number_partition(
-    Array<const u32> vertices, Array<const u32> keys, Array<const u32> flags, Array<const u32> ends, u64 first, u64 owned,
+    Array<const u32> vertices, Array<const u32> flags, Array<const u32> ends, u64 first, u64 owned,
     Array<u32> own, Array<u32> position
 ) {
     for (u64 i = thread_of_grid(); i < vertices.length; i += threads_of_grid()) {
@@ -127,7 +127,7 @@ __global__ void PARALLEL(256) number_partition(
             place = owned + ends[i] - 1;
         }
         own[place] = vertices[i];
-        position[keys[i]] = (u32)place;
+        position[vertices[i]] = (u32)place;
     }
 }
 

@@ -112,37 +112,6 @@ __global__ void PARALLEL(256) scatter_rows(
     });
 }
 
-// Returns the place of a number among the neighbours of a partition, whose `owned` numbers from `first` on are
-// before all others.
-__device__ inline u32 place_of(u64 number, u64 first, u64 owned) {
-    if (number - first < owned) return (u32)(number - first);
-    return (u32)(number < first ? number + owned : number);
-}
-
-// Writes the place of each number among the neighbours of a partition.
-__global__ void PARALLEL(256) neighbour_places(u64 first, u64 owned, Array<u32> places) {
-    for (u64 i = thread_of_grid(); i < places.length; i += threads_of_grid()) places[i] = place_of(i, first, owned);
-}
-
-// Writes keys that sort the edges ``begin:end`` of the graph, which are in `piece`, by row, and by place of the
-// target among the neighbours of the row's partition. `first` has the first number of each partition.
-__global__ void PARALLEL(256) piece_keys(
-    Array<const u64> offsets, Array<const u32> number, Array<const u64> first, u64 begin, u64 end,
-    Array<const u32> piece, Array<u64> keys
-) {
-    over_edges(offsets, 0, offsets.length - 1, begin, end, [&](u64 v, u64 e) {
-        u64 own = number[v], p = 0;
-        while (read(first, p + 1) <= own) p++;
-        u64 begins = read(first, p);
-        keys[e - begin] = v << 32 | place_of(number[piece[e - begin]], begins, read(first, p + 1) - begins);
-    });
-}
-
-// Replaces places of targets by their local numbers.
-__global__ void PARALLEL(256) map_targets(Array<const u32> position, Array<u32> targets) {
-    for (u64 e = thread_of_grid(); e < targets.length; e += threads_of_grid()) targets[e] = position[targets[e]];
-}
-
 // Marks the remote targets of a partition's edges. Returns the number of edges to them.
 __global__ void PARALLEL(256) mark_targets(Array<const u32> targets, Array<u8> needed, Results<u64> results) {
     u64 boundary = 0;

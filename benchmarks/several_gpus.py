@@ -177,7 +177,7 @@ def _log(message):
     print(f"{datetime.now(UTC):%H:%M:%S} {message}", flush=True)
 
 
-def _gpus():
+def all_gpus():
     """Return the first GPU, the first two, the first four and so on."""
     from evener.elements.cuda.discovery import gpus
 
@@ -195,7 +195,7 @@ def _options():
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=5)
     options = harness.recording(parser)
-    options.on = options.on or _gpus()
+    options.on = options.on or all_gpus()
     return options
 
 

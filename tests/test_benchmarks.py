@@ -39,6 +39,7 @@ TINY = {
     "checkpoint": ["--scale", "8", "--rounds", "1"],
     "startup": ["--graph", "grid:3x3", "--repeats", "1", "--algorithms", "wcc"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
+    "from_file": ["--scale", "8", "--on", "cpu:1"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
     "own_operators": ["--scale", "8", "--rounds", "1", "--cases", "weights", "uses", "jobs"],
     "planner_regret": [],

@@ -77,7 +77,7 @@ TINY_ON_GPU = {
 def test_every_benchmark_is_tested():
     shared = {"floors", "gap", "gpu_floors", "harness", "machine", "on_ranks", "plot", "plot_gpu", "rivals"}
     shared |= {"plot_scaling", "pyspark_gimv", "simulation", "oracles", "outside", "small_graphs"}
-    shared |= {"cpu_floors", "counted_work", "plain_answers"}
+    shared |= {"cpu_floors", "counted_work", "plain_answers", "gpu_simulation"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 

@@ -1,0 +1,115 @@
+"""Predict runs on several GPUs of one machine from runs on one GPU, a link, and counts from a small graph.
+
+    seconds = seconds of the smallest graph on as many GPUs            (launches, barriers, the host)
+            + edges of a GPU · seconds per edge on one GPU with as many vertices and mirrors
+            + bytes to a GPU / bandwidth of the link
+
+The seconds per edge are those of runs on one GPU, between two graphs by the logarithm of the vertices. A GPU
+gathers the values of its vertices and mirrors, so its edges cost as much as on a graph with that number of
+vertices. The CPU counts the supersteps and the bytes per mirror of a small graph. Sizes of partitions are
+expected from the degrees of R-MAT.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import evener as ev
+import simulation
+from cpu_rivals import GROUP, WEIGHTS, draw_sources
+
+# Iterations of PageRank whose bytes are counted.
+_ITERATIONS = 10
+
+
+class Counts(NamedTuple):
+    """What a pass exchanges on a small graph: supersteps, and bytes for each mirror."""
+
+    supersteps: float
+    mirror_bytes: float
+
+
+class Prediction(NamedTuple):
+    """Seconds of a pass on several GPUs."""
+
+    fixed: float
+    edges: float
+    exchange: float
+
+    @property
+    def seconds(self):
+        return sum(self)
+
+
+def count(spec, gpus, tasks):
+    """Return the counts of each task on as many partitions of a small graph, in runs on the CPU."""
+    graph = ev.read(f"{spec},weights={WEIGHTS}")
+    placed = ev.partition(graph, on=",".join(["cpu:1"] * gpus), policy="random")
+    sources = [int(source) for source in draw_sources(graph, GROUP)]
+    mirrors = sum(partition.mirrors for partition in placed.partitions)
+    runs = {
+        "pagerank": lambda: ev.pagerank(placed, tol=0, max_iter=_ITERATIONS, weights=False),
+        "bfs": lambda: ev.bfs(placed, source=sources[0]),
+        "wcc": lambda: ev.wcc(placed),
+        "sssp": lambda: ev.sssp(placed, source=sources[0]),
+        "betweenness": lambda: ev.betweenness(placed, sources=sources),
+    }
+    found = {}
+    for task in tasks:
+        timeline, passes = runs[task]().timeline, _ITERATIONS if task == "pagerank" else 1
+        nbytes = sum(span.bytes_sent for span in timeline.spans)
+        found[task] = Counts(timeline.supersteps / passes, nbytes / passes / max(1, mirrors))
+    return found
+
+
+def check(rows, links, counted, tasks):
+    """Yield a row with the predicted and the measured seconds of each run of a record."""
+    seconds = {(row["task"], scale_of(row), row["gpus"]): row["median_seconds"] for row in rows}
+    least = min(scale_of(row) for row in rows)
+    for task in tasks:
+        ones = sorted((scale_of(row), row) for row in rows if (row["task"], row["gpus"]) == (task, 1))
+        small = seconds[task, least, 1]
+        curve = [
+            (_vertices(scale, 1), (row["median_seconds"] - small) / row["stored_edges"])
+            for scale, row in ones
+            if scale > least
+        ]
+        for row in rows:
+            scale, gpus = scale_of(row), row["gpus"]
+            if row["task"] != task or scale == least:
+                continue
+            fixed = seconds[task, least, gpus]
+            found = predict(scale, gpus, row["stored_edges"], curve, fixed, links, counted[gpus][task])
+            yield {
+                "task": task,
+                "graph": row["graph"],
+                "gpus": gpus,
+                "measured_seconds": row["median_seconds"],
+                "predicted_seconds": found.seconds,
+                "error": found.seconds / row["median_seconds"] - 1,
+                **found._asdict(),
+            }
+
+
+def predict(scale, gpus, edges, curve, fixed, links, counts):
+    """Predict a pass on an R-MAT graph of a number of stored edges."""
+    sizes = simulation.expected(simulation.rmat_classes(scale), "random", gpus, [1.0])
+    mirrors = float(sizes.mirrors.max())
+    values, seconds = np.array(sorted(curve)).T
+    each = float(np.interp(np.log(_vertices(scale, gpus)), np.log(values), seconds))
+    return Prediction(
+        fixed, edges / gpus * each, mirrors * counts.mirror_bytes / links["copied bytes a second"]
+    )
+
+
+def _vertices(scale, gpus):
+    """Return the connected vertices and the mirrors of a GPU."""
+    sizes = simulation.expected(simulation.rmat_classes(scale), "random", gpus, [1.0])
+    return float((sizes.vertices + sizes.mirrors).max())
+
+
+def scale_of(row):
+    """Return the scale of an R-MAT graph of a row."""
+    return int(row["graph"].partition(":")[2].partition(",")[0])

@@ -181,7 +181,7 @@ def all_gpus():
     """Return the first GPU, the first two, the first four and so on."""
     from evener.elements.cuda.discovery import gpus
 
-    count = len(gpus())
+    count = gpus()
     return [",".join(f"cuda:{i}" for i in range(1 << k)) for k in range(count.bit_length())]
 
 

@@ -1,9 +1,10 @@
-"""Answers of the five algorithms by plain sweeps over the rows of a graph, on one GPU.
+"""Check answers of the five algorithms by plain sweeps over the rows of a graph, on one GPU.
 
-Distances and components: every vertex takes the least sum of a neighbour's value and the length of the edge,
-until nothing changes (Bellman and Ford). The lengths are 1 for BFS, the weights for SSSP, and 0 for
-components, which begin with the numbers of the vertices. PageRank adds the shares of all neighbours in
-float64. Betweenness adds the paths level by level, and the dependencies backward (Brandes).
+Distances are right if one sweep finds that no edge makes a distance shorter, and that every reached vertex
+has a neighbour whose distance is shorter by the length of the edge. Components are computed: every vertex
+takes the least number of its neighbours, until nothing changes. Ranks must change little in one more
+iteration in float64, as in GAP. Betweenness is computed: paths level by level, and dependencies backward
+(Brandes).
 
 The rows are those of the graph in host memory. No code of Evener's algorithms or partitions is used. The
 graph must be undirected, with ids 0..n-1. Without a GPU, the answers are those of Evener on the CPU,
@@ -25,8 +26,8 @@ NONE = (1 << 32) - 1
 _LONG = 1 << 12
 # Bytes of a vertex: its offset and degree, some arrays of 8 bytes, and expected answers.
 _VERTEX_BYTES = 100
-# L1 distance of right ranks, and the largest relative differences of a rank and of a centrality.
-_RANKS_APART, _RANK_APART, _CENTRALITY_APART = 1e-5, 1e-4, 1e-6
+# Largest L1 change of right ranks in one more iteration, and largest relative difference of a centrality.
+_RANK_CHANGE, _CENTRALITY_APART = 1e-5, 1e-6
 
 SOURCE = r"""
 typedef unsigned u32;
@@ -50,13 +51,12 @@ __device__ bool find(const u64* offsets, const u32* list, u64 rows, u32 width, u
 #define ROWS const u64* offsets, const u32* targets, const u32* list, u64 rows, u32 width, u32 longest
 #define FIND Row row; if (!find(offsets, list, rows, width, longest, row)) return
 
-extern "C" __global__ void lower(ROWS, const u32* weights, u32 length, u32* values, u32* changed) {
+// Lower each value to the least value of the neighbours.
+extern "C" __global__ void lower(ROWS, u32* values, u32* changed) {
     FIND;
     u32 least = 0xFFFFFFFFu;
-    for (u64 e = row.begin; e < row.end; e += row.step) {
-        u32 value = ((volatile u32*)values)[targets[e]];
-        if (value != 0xFFFFFFFFu) least = min(least, value + (weights ? weights[e] : length));
-    }
+    for (u64 e = row.begin; e < row.end; e += row.step)
+        least = min(least, ((volatile u32*)values)[targets[e]]);
     for (int k = 16; k; k /= 2) least = min(least, __shfl_xor_sync(0xFFFFFFFFu, least, k));
     if (threadIdx.x % 32 == 0 && least < ((volatile u32*)values)[row.u]) {
         atomicMin(values + row.u, least);
@@ -78,14 +78,18 @@ extern "C" __global__ void add(ROWS, const u32* distance, u32 any, u32 own, u32 
     if (threadIdx.x % 32 == 0) atomicAdd(sums + row.u, sum);
 }
 
-// Mark vertices whose parent is a neighbour with a distance that is shorter by the length of the edge.
-extern "C" __global__ void follow(ROWS, const u32* weights, u32 length, const u32* distance,
-                                  const long long* parents, unsigned char* found) {
+// Count edges that make a distance shorter. Mark vertices with a neighbour, or with a parent if there are
+// parents, whose distance is shorter by the length of the edge.
+extern "C" __global__ void follow(ROWS, const u32* weights, const u32* distance, const long long* parents,
+                                  unsigned char* found, u32* wrong) {
     FIND;
+    u64 own = distance[row.u];
     for (u64 e = row.begin; e < row.end; e += row.step) {
-        u32 v = targets[e];
-        if (v == parents[row.u] && distance[v] + (weights ? weights[e] : length) == distance[row.u])
-            found[row.u] = 1;
+        u32 v = targets[e], before = distance[v];
+        if (before == 0xFFFFFFFFu) continue;
+        u64 along = (u64)before + (weights ? weights[e] : 1);
+        if (along < own) atomicAdd(wrong, 1);
+        if (along == own && (!parents || v == parents[row.u])) found[row.u] = 1;
     }
 }
 """
@@ -102,7 +106,7 @@ def plain_bytes(graph):
 
 
 class PlainAnswers:
-    """The answers for a graph whose rows are on a GPU. Each is computed once.
+    """Checks answers for a graph whose rows are on a GPU.
 
     Attributes
     ----------
@@ -110,12 +114,13 @@ class PlainAnswers:
         How answers are checked, for the record.
     """
 
-    means = "equal to plain sweeps over all rows on one GPU"
+    means = "plain sweeps over all rows on one GPU"
 
     def __init__(self, graph, on):
         import cupy
 
-        self._cupy, self._graph, self._answers = cupy, graph, {}
+        self._cupy, self._graph = cupy, graph
+        self._component, self._centrality = None, {}  # computed answers
         (element,) = parse_elements(on)
         self._offsets, self._targets = element.upload(graph.offsets), element.upload(graph.targets)
         weights = graph.weights
@@ -131,29 +136,12 @@ class PlainAnswers:
 
     def check(self, result, *, parents=False):
         """Raise VerificationError if the first array of a result, or the parents, are wrong."""
-        cupy, task, name = self._cupy, result.algorithm, next(iter(result))
-        found = self._on_gpu(result, name)
+        task = result.algorithm
+        check = {"wcc": self._components, "pagerank": self._ranks, "betweenness": self._centralities}
         if task in ("bfs", "sssp"):
-            source = int(result.parameters["source"])
-            expected = self._distances(source, weighted=task == "sssp")
-            if found.dtype.kind == "f":
-                found = cupy.where(cupy.isinf(found), NONE, found)
-            right = bool((found.astype(cupy.int64).astype(cupy.uint32) == expected).all())
-            if right and parents:
-                parent = self._on_gpu(result, "parent")
-                right = self._parents_are_right(parent, expected, source, task == "sssp")
-        elif task == "wcc":
-            right = bool((found == self._once("wcc", self._components)).all())
-        elif task == "pagerank":
-            damping, iterations = result.parameters["damping"], result.outcome["iterations"]
-            expected = self._once((damping, iterations), lambda: self._ranks(damping, iterations))
-            apart = abs(found - expected)
-            right = float(apart.sum()) < _RANKS_APART and bool((apart <= _RANK_APART * expected).all())
+            right = self._distances_are_right(result, parents=parents)
         else:
-            sources = tuple(int(s) for s in result.parameters["sources"])
-            expected = self._once(sources, lambda: self._centralities(sources))
-            most = _CENTRALITY_APART * expected + 1e-12 * expected.max()
-            right = bool((abs(found - expected) <= most).all())
+            right = check[task](self._on_gpu(result, next(iter(result))), result.parameters)
         if not right:
             raise ev.VerificationError(f"the answer of {task} differs from that of plain sweeps")
 
@@ -161,11 +149,6 @@ class PlainAnswers:
         found = self._cupy.asarray(result[name]) if result.partitioned is None else result.device(name)
         self._cupy.cuda.Device().synchronize()  # the copy may be on another stream
         return found
-
-    def _once(self, question, answer):
-        if question not in self._answers:
-            self._answers[question] = answer()
-        return self._answers[question]
 
     def _over_rows(self, kernel, *args):
         """Run a kernel over all rows: long rows by blocks, and others by warps."""
@@ -179,53 +162,57 @@ class PlainAnswers:
             own = (*rows, self._long, np.uint64(few), np.uint32(1024), np.uint32(0), *args)
             run((few,), (1024,), own)
 
-    def _lowered(self, values, weights, length):
-        changed = self._cupy.ones(1, self._cupy.uint32)
-        while int(changed[0]):
-            changed[:] = 0
-            self._over_rows("lower", weights, length, values, changed)
-        return values
+    def _distances_are_right(self, result, *, parents):
+        cupy, source = self._cupy, int(result.parameters["source"])
+        found = self._on_gpu(result, "distance")
+        if found.dtype.kind == "f":
+            found = cupy.where(cupy.isinf(found), NONE, found)
+        distance = found.astype(cupy.int64).astype(cupy.uint32)
+        parent = self._on_gpu(result, "parent") if parents else None
+        weights = self._weights if result.algorithm == "sssp" else None
+        reached, wrong = cupy.zeros(self._graph.n, cupy.uint8), cupy.zeros(1, cupy.uint32)
+        self._over_rows("follow", weights, distance, parent, reached, wrong)
+        reached[source] = int(distance[source]) == 0 and (not parents or int(parent[source]) == source)
+        beyond = distance == NONE
+        right = not int(wrong[0]) and bool(((reached == 1) ^ beyond).all())
+        return right and (not parents or bool((parent[beyond] == -1).all()))
 
-    def _distances(self, source, *, weighted):
-        def answer():
-            values = self._cupy.full(self._graph.n, NONE, self._cupy.uint32)
-            values[source] = 0
-            return self._lowered(values, self._weights if weighted else None, 1)
+    def _components(self, found, _parameters):
+        if self._component is None:
+            changed = self._cupy.ones(1, self._cupy.uint32)
+            self._component = self._cupy.arange(self._graph.n, dtype=self._cupy.uint32)
+            while int(changed[0]):
+                changed[:] = 0
+                self._over_rows("lower", self._component, changed)
+        return bool((found == self._component).all())
 
-        return self._once((source, weighted), answer)
+    def _ranks(self, found, parameters):
+        cupy, n, damping = self._cupy, self._graph.n, parameters["damping"]
+        rank = found.astype(cupy.float64)
+        jump = (1 - damping + damping * float(rank[self._degree == 0].sum())) / n
+        share, sums = rank / cupy.maximum(self._degree, 1), cupy.zeros(n)
+        self._over_rows("add", None, 1, 0, 0, share, sums)
+        return float(abs(jump + damping * sums - rank).sum()) < _RANK_CHANGE
 
-    def _components(self):
-        return self._lowered(self._cupy.arange(self._graph.n, dtype=self._cupy.uint32), None, 0)
+    def _centralities(self, found, parameters):
+        sources = tuple(int(source) for source in parameters["sources"])
+        if sources not in self._centrality:
+            self._centrality[sources] = self._betweenness(sources)
+        expected = self._centrality[sources]
+        return bool((abs(found - expected) <= _CENTRALITY_APART * expected + 1e-12 * expected.max()).all())
 
-    def _parents_are_right(self, parents, distance, source, weighted):
-        cupy = self._cupy
-        found = cupy.zeros(self._graph.n, cupy.uint8)
-        weights = self._weights if weighted else None
-        self._over_rows("follow", weights, 1, distance, parents, found)
-        found[source] = int(parents[source]) == source
-        return bool(((found == 1) ^ ((distance == NONE) & (parents == -1))).all())
-
-    def _ranks(self, damping, iterations):
-        cupy, n = self._cupy, self._graph.n
-        rank = cupy.full(n, 1 / n)
-        for _ in range(iterations):
-            dangling = float(rank[self._degree == 0].sum())
-            share = rank / cupy.maximum(self._degree, 1)
-            sums = cupy.zeros(n)
-            self._over_rows("add", None, 1, 0, 0, share, sums)
-            rank = (1 - damping + damping * dangling) / n + damping * sums
-        return rank
-
-    def _centralities(self, sources):
+    def _betweenness(self, sources):
         cupy, n = self._cupy, self._graph.n
         centrality = cupy.zeros(n)
         for source in sources:
-            distance = self._distances(source, weighted=False)
+            distance = cupy.full(n, NONE, cupy.uint32)
             paths, dependency = cupy.zeros(n), cupy.zeros(n)
-            paths[source] = 1
-            last = int(distance[distance != NONE].max())
-            for level in range(1, last + 1):
-                self._over_rows("add", distance, 0, level, level - 1, paths, paths)
+            distance[source], paths[source], last, reached = 0, 1, 0, 1
+            while reached:
+                self._over_rows("add", distance, 0, NONE, last, paths, paths)
+                fresh = (distance == NONE) & (paths > 0)
+                last, reached = last + 1, int(fresh.sum())
+                distance[fresh] = last
             for level in range(last - 1, 0, -1):
                 each = (1 + dependency) / cupy.maximum(paths, 1)
                 sums = cupy.zeros(n)

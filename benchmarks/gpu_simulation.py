@@ -2,12 +2,15 @@
 
     seconds = seconds of the smallest graph on as many GPUs            (launches, barriers, the host)
             + edges of a GPU · seconds per edge on one GPU with as many vertices and mirrors
-            + bytes to a GPU / bandwidth of the link
+            + exchange
+    exchange by copies = bytes / bandwidth of the link + 2 · values / random reads of the own memory
+    exchange in place  = values / random reads of the other GPU's memory
 
 The seconds per edge are those of runs on one GPU, between two graphs by the logarithm of the vertices. A GPU
 gathers the values of its vertices and mirrors, so its edges cost as much as on a graph with that number of
-vertices. The CPU counts the supersteps and the bytes per mirror of a small graph. Sizes of partitions are
-expected from the degrees of R-MAT.
+vertices. The CPU counts the supersteps and the bytes per mirror of a small graph. An exchange by copies
+gathers and scatters the values of mirrors. Kernels of a group access them in place, one by one. Sizes of
+partitions are expected from the degrees of R-MAT.
 """
 
 from __future__ import annotations
@@ -20,15 +23,18 @@ import evener as ev
 import simulation
 from cpu_rivals import GROUP, WEIGHTS, draw_sources
 
+# Bytes of a value of a mirror: float64 sums of betweenness; 32 bits otherwise.
+_VALUE_BYTES = {"betweenness": 8}
 # Iterations of PageRank whose bytes are counted.
 _ITERATIONS = 10
 
 
 class Counts(NamedTuple):
-    """What a pass exchanges on a small graph: supersteps, and bytes for each mirror."""
+    """What a pass exchanges on a small graph: supersteps, and bytes and values for each mirror."""
 
     supersteps: float
     mirror_bytes: float
+    mirror_values: float
 
 
 class Prediction(NamedTuple):
@@ -60,7 +66,8 @@ def count(spec, gpus, tasks):
     for task in tasks:
         timeline, passes = runs[task]().timeline, _ITERATIONS if task == "pagerank" else 1
         nbytes = sum(span.bytes_sent for span in timeline.spans)
-        found[task] = Counts(timeline.supersteps / passes, nbytes / passes / max(1, mirrors))
+        each = nbytes / passes / max(1, mirrors)
+        found[task] = Counts(timeline.supersteps / passes, each, each / _VALUE_BYTES.get(task, 4))
     return found
 
 
@@ -80,8 +87,10 @@ def check(rows, links, counted, tasks):
             scale, gpus = scale_of(row), row["gpus"]
             if row["task"] != task or scale == least:
                 continue
-            fixed = seconds[task, least, gpus]
-            found = predict(scale, gpus, row["stored_edges"], curve, fixed, links, counted[gpus][task])
+            found = predict(
+                scale, gpus, row["stored_edges"], curve, seconds[task, least, gpus], links,
+                counted[gpus][task], copies=row["bytes_sent"] > 0,
+            )  # fmt: skip
             yield {
                 "task": task,
                 "graph": row["graph"],
@@ -89,19 +98,23 @@ def check(rows, links, counted, tasks):
                 "measured_seconds": row["median_seconds"],
                 "predicted_seconds": found.seconds,
                 "error": found.seconds / row["median_seconds"] - 1,
+                "fitted": gpus == 1,
                 **found._asdict(),
             }
 
 
-def predict(scale, gpus, edges, curve, fixed, links, counts):
-    """Predict a pass on an R-MAT graph of a number of stored edges."""
+def predict(scale, gpus, edges, curve, fixed, links, counts, *, copies):
+    """Predict a pass on an R-MAT graph of a number of stored edges, which exchanges by copies or in place."""
     sizes = simulation.expected(simulation.rmat_classes(scale), "random", gpus, [1.0])
     mirrors = float(sizes.mirrors.max())
     values, seconds = np.array(sorted(curve)).T
     each = float(np.interp(np.log(_vertices(scale, gpus)), np.log(values), seconds))
-    return Prediction(
-        fixed, edges / gpus * each, mirrors * counts.mirror_bytes / links["copied bytes a second"]
-    )
+    if copies:
+        sent = mirrors * counts.mirror_bytes / links["copied bytes a second"]
+        gathered = 2 * mirrors * counts.mirror_values / links["random reads of the own memory a second"]
+        return Prediction(fixed, edges / gpus * each, sent + gathered)
+    remote = mirrors * counts.mirror_values / links["random reads of the other GPU a second"]
+    return Prediction(fixed, edges / gpus * each, remote)
 
 
 def _vertices(scale, gpus):

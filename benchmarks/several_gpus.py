@@ -159,7 +159,7 @@ def _parts(result, passes):
         "kernels": max(one["compute"] for one in own.values()),
         "exchange": max(one["send"] + one["receive"] for one in own.values()),
         "wait": max(one["wait"] for one in own.values()),
-        "outside": result.seconds / passes - max(sum(one.values()) for one in own.values()),
+        "outside": max(0, result.seconds / passes - max(sum(one.values()) for one in own.values())),
         "supersteps": result.timeline.supersteps / passes,
         "bytes_sent": sum(span.bytes_sent for span in spans) / passes,
     }

@@ -82,7 +82,7 @@ def _simulate_gpus(options):
     found = list(gpu_simulation.check(rows, document["links"], counted, tasks))
     cells = [
         (f"{row['task']}, {row['graph']}, {row['gpus']} GPUs", harness.duration(row["measured_seconds"]),
-         harness.duration(row["predicted_seconds"]), f"{row['error']:+.0%}",
+         harness.duration(row["predicted_seconds"]), "" if row["fitted"] else f"{row['error']:+.0%}",
          *(harness.duration(row[name]) for name in gpu_simulation.Prediction._fields))
         for row in found
     ]  # fmt: skip

@@ -160,6 +160,13 @@ def test_several_gpus_are_predicted_from_one(bench):
     whole = bench.simulation.expected(bench.simulation.rmat_classes(13), "random", 2, [1.0])
     values, mirrors = float((whole.vertices + whole.mirrors).max()), float(whole.mirrors.max())
     curve = [(values / 4, 1e-9), (values * 4, 3e-9)]
-    counts = model.Counts(supersteps=1, mirror_bytes=4.0)
-    found = model.predict(13, 2, 1000, curve, 0.5, {"copied bytes a second": 2.0}, counts)
-    assert found == pytest.approx((0.5, 500 * 2e-9, mirrors * 4 / 2))
+    counts = model.Counts(supersteps=1, mirror_bytes=8.0, mirror_values=2.0)
+    links = {
+        "copied bytes a second": 2.0,
+        "random reads of the own memory a second": 4.0,
+        "random reads of the other GPU a second": 0.5,
+    }
+    found = model.predict(13, 2, 1000, curve, 0.5, links, counts, copies=True)
+    assert found == pytest.approx((0.5, 500 * 2e-9, mirrors * 8 / 2 + 2 * mirrors * 2 / 4))
+    found = model.predict(13, 2, 1000, curve, 0.5, links, counts, copies=False)
+    assert found == pytest.approx((0.5, 500 * 2e-9, mirrors * 2 / 0.5))

@@ -72,49 +72,67 @@ def count(spec, gpus, tasks):
 
 
 def check(rows, links, counted, tasks):
-    """Yield a row with the predicted and the measured seconds of each run of a record."""
-    seconds = {(row["task"], scale_of(row), row["gpus"]): row["median_seconds"] for row in rows}
-    least = min(scale_of(row) for row in rows)
+    """Yield the predicted seconds of a pass on each graph and number of GPUs, and the measured seconds.
+
+    Graphs that were measured on several GPUs are also predicted for other numbers of GPUs in `counted`. The
+    fixed seconds are then those of the largest number that was measured.
+    """
+    measured = {(row["task"], scale_of(row), row["gpus"]): row for row in rows}
+    least, scales = min(scale_of(row) for row in rows), {scale_of(row) for row in rows if row["gpus"] > 1}
     for task in tasks:
-        ones = sorted((scale_of(row), row) for row in rows if (row["task"], row["gpus"]) == (task, 1))
-        small = seconds[task, least, 1]
+        of_task = {key[1:]: row for key, row in measured.items() if key[0] == task}
+        small = {gpus: row for (scale, gpus), row in of_task.items() if scale == least}
         curve = [
-            (_vertices(scale, 1), (row["median_seconds"] - small) / row["stored_edges"])
-            for scale, row in ones
-            if scale > least
+            (_vertices(scale, 1), _rate(row, small[1]))
+            for (scale, gpus), row in of_task.items()
+            if gpus == 1 and scale > least
         ]
-        for row in rows:
-            scale, gpus = scale_of(row), row["gpus"]
-            if row["task"] != task or scale == least:
+        wanted = {(scale, gpus) for scale in scales for gpus in counted if (scale, 1) in of_task}
+        for scale, gpus in sorted({*of_task, *wanted}):
+            if scale == least:
                 continue
+            row, same = of_task.get((scale, gpus)), small.get(gpus, small[max(small)])
+            edges = (row or of_task[scale, 1])["stored_edges"]
             found = predict(
-                scale, gpus, row["stored_edges"], curve, seconds[task, least, gpus], links,
-                counted[gpus][task], copies=row["bytes_sent"] > 0,
+                scale, gpus, edges, curve, same["median_seconds"], links, counted[gpus][task],
+                copies=same["bytes_sent"] > 0,
             )  # fmt: skip
             yield {
                 "task": task,
-                "graph": row["graph"],
+                "graph": f"rmat:{scale}",
                 "gpus": gpus,
-                "measured_seconds": row["median_seconds"],
+                "measured_seconds": row and row["median_seconds"],
                 "predicted_seconds": found.seconds,
-                "error": found.seconds / row["median_seconds"] - 1,
+                "error": row and found.seconds / row["median_seconds"] - 1,
                 "fitted": gpus == 1,
                 **found._asdict(),
             }
+
+
+def _rate(row, small):
+    """Return the seconds per edge, without those of the smallest graph."""
+    return (row["median_seconds"] - small["median_seconds"]) / row["stored_edges"]
 
 
 def predict(scale, gpus, edges, curve, fixed, links, counts, *, copies):
     """Predict a pass on an R-MAT graph of a number of stored edges, which exchanges by copies or in place."""
     sizes = simulation.expected(simulation.rmat_classes(scale), "random", gpus, [1.0])
     mirrors = float(sizes.mirrors.max())
-    values, seconds = np.array(sorted(curve)).T
-    each = float(np.interp(np.log(_vertices(scale, gpus)), np.log(values), seconds))
+    each = _along(curve, _vertices(scale, gpus))
     if copies:
         sent = mirrors * counts.mirror_bytes / links["copied bytes a second"]
         gathered = 2 * mirrors * counts.mirror_values / links["random reads of the own memory a second"]
         return Prediction(fixed, edges / gpus * each, sent + gathered)
     remote = mirrors * counts.mirror_values / links["random reads of the other GPU a second"]
     return Prediction(fixed, edges / gpus * each, remote)
+
+
+def _along(curve, vertices):
+    """Return the seconds per edge for a number of vertices: on the line between two points, or beyond."""
+    values, seconds = np.array(sorted(curve)).T
+    i = min(max(int(np.searchsorted(values, vertices)), 1), len(values) - 1)
+    (left, right), (before, after) = np.log(values[i - 1 : i + 1]), seconds[i - 1 : i + 1]
+    return float(max(0.0, before + (after - before) * (np.log(vertices) - left) / (right - left)))
 
 
 def _vertices(scale, gpus):

@@ -76,13 +76,14 @@ def _simulate_gpus(options):
     document = json.loads(Path(options.gpus).read_text(encoding="utf-8"))
     rows = document["rows"]
     tasks = list(dict.fromkeys(row["task"] for row in rows))
-    counted = {
-        gpus: gpu_simulation.count(options.counted, gpus, tasks) for gpus in {row["gpus"] for row in rows}
-    }
+    numbers = sorted({row["gpus"] for row in rows} | {2, 4})
+    counted = {gpus: gpu_simulation.count(options.counted, gpus, tasks) for gpus in numbers}
     found = list(gpu_simulation.check(rows, document["links"], counted, tasks))
     cells = [
-        (f"{row['task']}, {row['graph']}, {row['gpus']} GPUs", harness.duration(row["measured_seconds"]),
-         harness.duration(row["predicted_seconds"]), "" if row["fitted"] else f"{row['error']:+.0%}",
+        (f"{row['task']}, {row['graph']}, {row['gpus']} GPUs",
+         harness.duration(row["measured_seconds"]) if row["measured_seconds"] else "",
+         harness.duration(row["predicted_seconds"]),
+         f"{row['error']:+.0%}" if row["measured_seconds"] and not row["fitted"] else "",
          *(harness.duration(row[name]) for name in gpu_simulation.Prediction._fields))
         for row in found
     ]  # fmt: skip

@@ -1,16 +1,17 @@
 """Predict runs on several GPUs of one machine from runs on one GPU, a link, and counts from a small graph.
 
-    seconds = seconds of the smallest graph on as many GPUs            (launches, barriers, the host)
-            + edges of a GPU · seconds per edge on one GPU with as many vertices and mirrors
-            + exchange
-    exchange by copies = bytes / bandwidth of the link + 2 · values / random reads of the own memory
-    exchange in place  = values / random reads of the other GPU's memory
+    computing  = edges of a GPU · seconds per edge on one GPU with as many vertices and mirrors
+    exchanging = mirrors · (bytes / bandwidth of the link + 2 · values / random reads of the own memory)
+    seconds    = seconds of the smallest graph on as many GPUs + computing + exchanging
 
-The seconds per edge are those of runs on one GPU, between two graphs by the logarithm of the vertices. A GPU
-gathers the values of its vertices and mirrors, so its edges cost as much as on a graph with that number of
-vertices. The CPU counts the supersteps and the bytes per mirror of a small graph. An exchange by copies
-gathers and scatters the values of mirrors. Kernels of a group access them in place, one by one. Sizes of
-partitions are expected from the degrees of R-MAT.
+The smallest graph has the launches, the barriers and the host. The seconds per edge are those of runs on one
+GPU, between two graphs by the logarithm of the vertices: a GPU gathers the values of its vertices and
+mirrors, so its edges cost as much as on a graph with that number of vertices. One GPU gathers the values
+that another GPU scatters. If GPUs have queued the next pass, the host and the kernels work at the same time:
+the seconds are those of the slower one.
+
+The CPU counts the supersteps and the bytes per mirror of a small graph. Sizes of partitions are expected from
+the degrees of R-MAT.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from cpu_rivals import GROUP, WEIGHTS, draw_sources
 
 # Bytes of a value of a mirror: float64 sums of betweenness; 32 bits otherwise.
 _VALUE_BYTES = {"betweenness": 8}
+# Algorithms whose next pass is queued before this one ends.
+_QUEUED = ("pagerank",)
 # Iterations of PageRank whose bytes are counted.
 _ITERATIONS = 10
 
@@ -83,7 +86,10 @@ def check(rows, links, counted, tasks):
         of_task = {key[1:]: row for key, row in measured.items() if key[0] == task}
         small = {gpus: row for (scale, gpus), row in of_task.items() if scale == least}
         curve = [
-            (_vertices(scale, 1), _rate(row, small[1]))
+            (
+                _vertices(scale, 1),
+                (row["median_seconds"] - _fixed(small[1], queued=task in _QUEUED)) / row["stored_edges"],
+            )
             for (scale, gpus), row in of_task.items()
             if gpus == 1 and scale > least
         ]
@@ -93,10 +99,8 @@ def check(rows, links, counted, tasks):
                 continue
             row, same = of_task.get((scale, gpus)), small.get(gpus, small[max(small)])
             edges = (row or of_task[scale, 1])["stored_edges"]
-            found = predict(
-                scale, gpus, edges, curve, same["median_seconds"], links, counted[gpus][task],
-                copies=same["bytes_sent"] > 0,
-            )  # fmt: skip
+            queued = task in _QUEUED
+            found = predict(scale, gpus, edges, curve, same, links, counted[gpus][task], queued=queued)
             yield {
                 "task": task,
                 "graph": f"rmat:{scale}",
@@ -109,22 +113,22 @@ def check(rows, links, counted, tasks):
             }
 
 
-def _rate(row, small):
-    """Return the seconds per edge, without those of the smallest graph."""
-    return (row["median_seconds"] - small["median_seconds"]) / row["stored_edges"]
-
-
-def predict(scale, gpus, edges, curve, fixed, links, counts, *, copies):
-    """Predict a pass on an R-MAT graph of a number of stored edges, which exchanges by copies or in place."""
+def predict(scale, gpus, edges, curve, small, links, counts, *, queued):
+    """Predict a pass on an R-MAT graph of a number of stored edges, given a pass on the smallest graph."""
     sizes = simulation.expected(simulation.rmat_classes(scale), "random", gpus, [1.0])
-    mirrors = float(sizes.mirrors.max())
-    each = _along(curve, _vertices(scale, gpus))
-    if copies:
-        sent = mirrors * counts.mirror_bytes / links["copied bytes a second"]
-        gathered = 2 * mirrors * counts.mirror_values / links["random reads of the own memory a second"]
-        return Prediction(fixed, edges / gpus * each, sent + gathered)
-    remote = mirrors * counts.mirror_values / links["random reads of the other GPU a second"]
-    return Prediction(fixed, edges / gpus * each, remote)
+    computing = edges / gpus * _along(curve, _vertices(scale, gpus))
+    exchanging = float(sizes.mirrors.max()) * (
+        counts.mirror_bytes / links["copied bytes a second"]
+        + 2 * counts.mirror_values / links["random reads of the own memory a second"]
+    )
+    fixed = _fixed(small, queued=queued)
+    host = max(0.0, small["median_seconds"] - fixed - computing - exchanging)
+    return Prediction(fixed + host, computing, exchanging)
+
+
+def _fixed(small, *, queued):
+    """Return the seconds of a pass on the smallest graph that are added to those of the edges."""
+    return small["kernels"] + small["exchange"] if queued else small["median_seconds"]
 
 
 def _along(curve, vertices):

@@ -161,12 +161,10 @@ def test_several_gpus_are_predicted_from_one(bench):
     values, mirrors = float((whole.vertices + whole.mirrors).max()), float(whole.mirrors.max())
     curve = [(values / 4, 1e-9), (values * 4, 3e-9)]
     counts = model.Counts(supersteps=1, mirror_bytes=8.0, mirror_values=2.0)
-    links = {
-        "copied bytes a second": 2.0,
-        "random reads of the own memory a second": 4.0,
-        "random reads of the other GPU a second": 0.5,
-    }
-    found = model.predict(13, 2, 1000, curve, 0.5, links, counts, copies=True)
-    assert found == pytest.approx((0.5, 500 * 2e-9, mirrors * 8 / 2 + 2 * mirrors * 2 / 4))
-    found = model.predict(13, 2, 1000, curve, 0.5, links, counts, copies=False)
-    assert found == pytest.approx((0.5, 500 * 2e-9, mirrors * 2 / 0.5))
+    links = {"copied bytes a second": 2.0, "random reads of the own memory a second": 4.0}
+    computing, exchanging = 500 * 2e-9, mirrors * 8 / 2 + mirrors * 2 * 2 / 4
+    small = {"median_seconds": 0.5, "kernels": 0.125, "exchange": 0.25}
+    found = model.predict(13, 2, 1000, curve, small, links, counts, queued=False)
+    assert found == pytest.approx((0.5, computing, exchanging))
+    found = model.predict(13, 2, 1000, curve, small, links, counts, queued=True)
+    assert found == pytest.approx((0.375, computing, exchanging))

@@ -176,6 +176,29 @@ def copied_bytes_per_second(nbytes=1 << 30):
     return nbytes / median_seconds(lambda: target.data.copy_from_host_async(locked.ctypes.data, nbytes), 5)
 
 
+def link_rates(nbytes=1 << 28, reads=1 << 26):
+    """Return bytes/s of a copy from the first GPU to the second, and random reads/s of the first."""
+    import cupy
+    from cupy.cuda import runtime
+
+    with cupy.cuda.Device(1):
+        target = cupy.empty(nbytes // 4, cupy.float32)
+        cupy.cuda.get_current_stream().synchronize()
+    with cupy.cuda.Device(0):
+        try:
+            runtime.deviceEnablePeerAccess(1)
+        except runtime.CUDARuntimeError as error:
+            if "PeerAccessAlreadyEnabled" not in str(error):
+                raise
+        source, values = cupy.ones(nbytes // 4, cupy.float32), cupy.ones(reads, cupy.float32)
+        places = cupy.random.randint(0, reads, reads, dtype=cupy.uint32)
+        copied = median_seconds(lambda: target.data.copy_from_device_async(source.data, nbytes), 5)
+        return {
+            "copied bytes a second": nbytes / copied,
+            "random reads of the own memory a second": reads / gather_seconds(places, values),
+        }
+
+
 def _locked(nbytes):
     import cupy
     import numpy as np

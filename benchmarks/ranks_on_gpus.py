@@ -4,8 +4,8 @@ The graphs are undirected R-MAT graphs with 16 edges per vertex, and weights 1..
 contenders are one process with one or two GPUs, and two ranks with one GPU each. Each transport between ranks
 is a separate contender. The graph is generated once, and all processes map its file. It is placed before the
 clock starts. Times are medians; PageRank's is the time of an iteration. Searches start at vertices drawn with
-a fixed seed. The first answer of one GPU to each task is verified, and those of the other contenders are
-compared with it.
+a fixed seed. The first answer of one GPU to each task is compared with plain sweeps over all rows
+(`plain_answers.py`), and those of the other contenders are compared with it.
 
 The record has the seconds that the first element computes, sends, receives and waits in one run.
 
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from cpu_rivals import WEIGHTS, draw_sources
 from evener.engine.exchange.network import VARIABLE
 from evener.system.launch import mpiexec
 from evener.system.world import current_world
+from plain_answers import answers_of
 
 TASKS = {"pagerank": "PageRank, an iteration", "bfs": "BFS", "wcc": "Components", "sssp": "SSSP"}
 # Relative difference of two answers to the same question.
@@ -85,6 +87,7 @@ def _time_part(options):
         contenders = {f"two ranks, {transport}": options.on_ranks for transport in options.transports}
     else:
         contenders = {"one GPU": options.one, "two GPUs": options.two}
+    answers = answers_of(graph, options.one) if options.part == "processes" else None
     placed = {}
     for name, on in contenders.items():
         if on not in placed:
@@ -93,8 +96,8 @@ def _time_part(options):
         if options.part == "ranks":
             os.environ[VARIABLE] = name.rpartition(" ")[2]
         for task in options.tasks:
-            answer = folder / f"{task}.npy"
-            times = _time(task, placed[on], question["sources"], answer, options)
+            check = partial(_check, answers=answers, file=folder / f"{task}.npy")
+            times = _time(task, placed[on], question["sources"], check, options)
             rows.append({"graph": question["graph"], "task": task, "contender": name, **times})
             if world.rank == 0:
                 median = harness.duration(times["median_seconds"])
@@ -103,7 +106,7 @@ def _time_part(options):
         (folder / f"{options.part}.json").write_text(json.dumps(rows))
 
 
-def _time(task, placed, sources, answer, options):
+def _time(task, placed, sources, check, options):
     run, rounds, parts = {
         "pagerank": (
             lambda _: ev.pagerank(placed, tol=0, max_iter=options.iterations, weights=False),
@@ -117,7 +120,7 @@ def _time(task, placed, sources, answer, options):
     first = run(0)
     _log(f"{task}: first run")
     if not options.no_verify:
-        _check(first, answer)
+        check(first)
         _log(f"{task}: checked")
     del first
     run(1)
@@ -136,15 +139,15 @@ def _time(task, placed, sources, answer, options):
     }
 
 
-def _check(result, answer):
-    """Verify the first answer to a question and write its file, or compare this rank's part with the file."""
+def _check(result, *, answers, file):
+    """Check the first answer to a question and write its file, or compare this rank's part with the file."""
     name = next(iter(result))
-    if answer.exists():
+    if file.exists():
         begin, end = result.block.start, result.block.stop
-        harness.agree(result, name, np.load(answer, mmap_mode="r")[begin:end], apart=APART)
+        harness.agree(result, name, np.load(file, mmap_mode="r")[begin:end], apart=APART)
     else:
-        ev.verify(result)
-        np.save(answer, result[name])
+        answers.check(result)
+        np.save(file, result[name])
 
 
 def _log(message):

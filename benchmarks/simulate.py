@@ -10,6 +10,10 @@ The machines have the element of the scaling record, or others: `--rates 2e9 60e
 element processes in a second, and `--elements cpu:64,cuda:0` takes the rates of Evener's cost model.
 `--latency` and `--bandwidth` give the network.
 
+`--gpus` predicts the runs of `results/several_gpus.json` instead, by the model of `gpu_simulation.py`. Rates
+are those of one GPU, and the link's. The supersteps and bytes are counted in runs on this machine's CPU.
+
+    python benchmarks/simulate.py --gpus
     python benchmarks/simulate.py --graph rmat:30 --policy lpt --machines 16 64 256 1024 4096
     python benchmarks/simulate.py --graph web-NotreDame.txt.gz --elements cpu:64,cuda:0 --latency 2e-6
 """
@@ -24,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 import evener as ev
+import gpu_simulation
 import harness
 import simulation
 from evener.elements.description import describe_elements
@@ -40,6 +45,9 @@ _RMAT = re.compile(r"rmat:(\d+)(?:,edge_factor=(\d+))?$")
 
 def main():
     options = _options()
+    if options.gpus:
+        _simulate_gpus(options)
+        return
     of_ranks = recorded("scaling.json", options.scaling)
     of_gpus = recorded("figures/runs.json")
     checks = [
@@ -58,6 +66,39 @@ def recorded(name, given=None):
     """Return a record of `results`, or a given file; None if there is none."""
     path = Path(given) if given else harness.RESULTS / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+# ---- several GPUs ------------------------------------------------------------------------------------
+
+
+def _simulate_gpus(options):
+    """Print and record predicted and measured seconds of the runs of `several_gpus.json`."""
+    document = json.loads(Path(options.gpus).read_text(encoding="utf-8"))
+    rows = document["rows"]
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    numbers = sorted({row["gpus"] for row in rows} | {2, 4})
+    counted = {gpus: gpu_simulation.count(options.counted, gpus, tasks) for gpus in numbers}
+    found = list(gpu_simulation.check(rows, document["links"], counted, tasks))
+    cells = [
+        (f"{row['task']}, {row['graph']}, {row['gpus']} GPUs",
+         harness.duration(row["measured_seconds"]) if row["measured_seconds"] else "",
+         harness.duration(row["predicted_seconds"]),
+         f"{row['error']:+.0%}" if row["measured_seconds"] and not row["fitted"] else "",
+         *(harness.duration(row[name]) for name in gpu_simulation.Prediction._fields))
+        for row in found
+    ]  # fmt: skip
+    heads = ["", "measured", "predicted", "error", *gpu_simulation.Prediction._fields]
+    harness.show("Predicted runs on several GPUs", heads, cells)
+    if not options.no_record:
+        of = {
+            "measured": harness.head_of(document),
+            "links": document["links"],
+            "counted on": options.counted,
+            "counts": {
+                gpus: {task: one._asdict() for task, one in own.items()} for gpus, own in counted.items()
+            },
+        }
+        harness.record("simulate_gpus", question=gpu_simulation.__doc__.splitlines()[0], rows=found, **of)
 
 
 # ---- the check --------------------------------------------------------------------------------------
@@ -301,6 +342,9 @@ def _options():
     parser.add_argument("--scaling", metavar="FILE", help="default: results/scaling.json")
     parser.add_argument("--rates", type=float, nargs="+", metavar="EDGES", help="a second, of each element")
     parser.add_argument("--elements", metavar="NAMES", help="of a machine, for rates of the cost model")
+    measured = str(harness.RESULTS / "several_gpus.json")
+    parser.add_argument("--gpus", metavar="FILE", nargs="?", const=measured, help=f"default: {measured}")
+    parser.add_argument("--counted", default="rmat:16", help="the graph on whose runs bytes are counted")
     parser.add_argument("--latency", type=float, default=NETWORK.latency, metavar="SECONDS")
     parser.add_argument("--bandwidth", type=float, default=NETWORK.bandwidth, metavar="BYTES")
     parser.add_argument("--no-record", action="store_true", help="print only")

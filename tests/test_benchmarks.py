@@ -39,6 +39,7 @@ TINY = {
     "checkpoint": ["--scale", "8", "--rounds", "1"],
     "startup": ["--graph", "grid:3x3", "--repeats", "1", "--algorithms", "wcc"],
     "largest": ["--scale", "8", "--on", "cpu:1", "--sources", "2", "--rounds", "1", "--iterations", "2"],
+    "from_file": ["--scale", "8", "--on", "cpu:1"],
     "own_cost": ["--scale", "8", "--rounds", "1"],
     "own_operators": ["--scale", "8", "--rounds", "1", "--cases", "weights", "uses", "jobs"],
     "planner_regret": [],
@@ -55,7 +56,7 @@ TINY = {
     "simulate": ["--graph", "rmat:7", "--machines", "2", "16", "--rates", "1e9", "2e9"],
     "networkx_suite": ["--suite", "networkx.algorithms.tests.test_isolate", "--processes", "2"],
     "several_gpus": [
-        *("--one", "cpu:1", "--several", "cpu:1,cpu:1", "--scales", "7"),
+        *("--on", "cpu:1", "cpu:1,cpu:1", "--scales", "7", "--weak", "7"),
         *("--sources", "4", "--rounds", "1"),
     ],
 }
@@ -76,7 +77,7 @@ TINY_ON_GPU = {
 def test_every_benchmark_is_tested():
     shared = {"floors", "gap", "gpu_floors", "harness", "machine", "on_ranks", "plot", "plot_gpu", "rivals"}
     shared |= {"plot_scaling", "pyspark_gimv", "simulation", "oracles", "outside", "small_graphs"}
-    shared |= {"cpu_floors", "counted_work"}
+    shared |= {"cpu_floors", "counted_work", "plain_answers", "gpu_simulation"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*TINY, *TINY_ON_GPU, *shared}
 
 

@@ -12,7 +12,16 @@ import pytest
 import evener as ev
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-MODULES = ("simulation", "simulate", "scaling", "g16_fig4", "g16_fig5", "g16_fig6", "g16_fig7")
+MODULES = (
+    "simulation",
+    "simulate",
+    "gpu_simulation",
+    "scaling",
+    "g16_fig4",
+    "g16_fig5",
+    "g16_fig6",
+    "g16_fig7",
+)
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +152,19 @@ def test_breakdown_of_time_by_machine_and_element(bench):
     said = bench.g16_fig6.here(rows)
     assert "C-PG: the slowest element computes 0% longer than the mean; " in said
     assert "C-PG: communicating is 25% of computing; " in said
+
+
+def test_several_gpus_are_predicted_from_one(bench):
+    """The rate of one GPU with as many vertices and mirrors, and bytes over the bandwidth, by hand."""
+    model = bench.gpu_simulation
+    whole = bench.simulation.expected(bench.simulation.rmat_classes(13), "random", 2, [1.0])
+    values, mirrors = float((whole.vertices + whole.mirrors).max()), float(whole.mirrors.max())
+    curve = [(values / 4, 1e-9), (values * 4, 3e-9)]
+    counts = model.Counts(supersteps=1, mirror_bytes=8.0, mirror_values=2.0)
+    links = {"copied bytes a second": 2.0, "random reads of the own memory a second": 4.0}
+    computing, exchanging = 500 * 2e-9, mirrors * 8 / 2 + mirrors * 2 * 2 / 4
+    small = {"median_seconds": 0.5, "kernels": 0.125, "exchange": 0.25}
+    found = model.predict(13, 2, 1000, curve, small, links, counts, queued=False)
+    assert found == pytest.approx((0.5, computing, exchanging))
+    found = model.predict(13, 2, 1000, curve, small, links, counts, queued=True)
+    assert found == pytest.approx((0.375, computing, exchanging))

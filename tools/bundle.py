@@ -73,12 +73,6 @@ def _run(tasks, processes, prepare, title):
         pass
 
 
-def _build(folder):
-    from evener.kernels.cpu.bundle import Bundle, use_bundle
-
-    use_bundle(Bundle(folder, building=True))
-
-
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("action", choices=["build", "check"])

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HOME", "LEVEL", "Bundle", "current_bundle", "folder_name", "use_bundle"]
 
-# The folder of bundles, one for each version of Python in a checkout.
-HOME = Path(__file__).parents[1] / "compiled"
+_PACKAGE = Path(__file__).parents[2]
+# The folder of bundles. A checkout may have one for each version of Python.
+HOME = _PACKAGE / "kernels" / "compiled"
 
 # The processor that the kernels are compiled for.
 LEVEL = "x86-64-v3"
@@ -54,6 +55,11 @@ class Bundle:
 
     def __init__(self, folder: Path, *, building: bool = False) -> None:
         self._folder, self._building = folder, building
+
+    @property
+    def exists(self) -> bool:
+        """Whether the bundle has kernels."""
+        return self._folder.is_dir()
 
     def read(self, name: str) -> bytes | None:
         """Return an entry; None if it is missing or damaged."""
@@ -113,6 +119,5 @@ def folder_name() -> str:
 
 def _sources() -> Iterator[Path]:
     """Yield the files with code of kernels."""
-    package = HOME.parents[1]
     for pattern in ("kernels/*.py", "kernels/cpu/*.py", "*/*_cpu.py", "*/*/*_cpu.py"):
-        yield from sorted(package.glob(pattern))
+        yield from sorted(_PACKAGE.glob(pattern))

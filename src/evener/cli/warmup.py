@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ def run_tasks(tasks: Sequence[Task], workers: int, prepare: Callable[[], None]) 
 
 def _start(prepare: Callable[[], None]) -> None:
     log.setLevel(logging.ERROR)
+    warnings.simplefilter("ignore")  # runs of few iterations do not converge
     prepare()
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,7 @@ VERSION = "import sys; v = sys.version_info; print(*v[:2]) if v.releaselevel == 
 
 def main():
     options = _options()
-    dist = HOME / "dist"
+    dist, only = HOME / "dist", shlex.split(options.only)
     with tempfile.TemporaryDirectory(prefix="evener-wheel-") as folder:
         _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, HOME)
         (pure,) = Path(folder).glob("*.whl")
@@ -35,18 +36,18 @@ def main():
         shutil.copy(pure, dist)
         for number, python in enumerate(options.pythons or _pythons()):
             work = Path(folder, str(number))
-            compiled = _compile(python, pure, work, options.algorithms)
+            compiled = _compile(python, pure, work, only)
             wheel = _pack(work / "build", pure, compiled, dist)
             tried = _environment(python, work / "try", wheel)
-            _tool(tried, "check", *options.algorithms)
+            _tool(tried, "check", *only)
             _run(tried, "-m", "evener", "run", "pagerank", "rmat:16")
             print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, tried.")
 
 
-def _compile(python, pure, work, algorithms):
+def _compile(python, pure, work, only):
     """Install the wheel without kernels, compile kernels in this environment, and return their folder."""
     built = _environment(python, work / "build", pure, "wheel")
-    _tool(built, "build", *algorithms)
+    _tool(built, "build", *only)
     (packages,) = (work / "build").glob("lib/python*/site-packages")
     return packages / COMPILED
 
@@ -100,7 +101,7 @@ def _version(python):
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="*", type=Path, metavar="PYTHON")
-    parser.add_argument("--algorithms", nargs="+", default=[], help="compile for these only")
+    parser.add_argument("--only", default="", help="arguments of tools/bundle.py, for a part of the kernels")
     return parser.parse_args()
 
 

@@ -1,5 +1,6 @@
 # make run: PageRank on rmat:20, or on the file in GRAPH=.   make test: the tests.   Both need python3 and a
 # package registry, and make their own virtual environment in .venv first.
+# make bundle: compile the kernels of all algorithms ahead.   make wheel: wheels with compiled kernels, in dist.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,7 +13,7 @@ PYTEST ?= -n $(PROCESSES) --dist worksteal -m "not slow and not release"
 # Tests start hundreds of processes. If the user sets this variable, each process compiles all modules.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test test-networkx check clean
+.PHONY: run test test-networkx check bundle wheel clean
 
 run: $(VENV)/.installed
 	$(VENV)/bin/evener run pagerank "$(GRAPH)" --tol 0 --max-iter 20
@@ -30,8 +31,17 @@ check: $(VENV)/.installed-test
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 
+# In many CPU minutes. ALGORITHMS= names some algorithms.
+ALGORITHMS ?=
+bundle: $(VENV)/.installed
+	$(VENV)/bin/python tools/bundle.py build $(ALGORITHMS)
+
+# A wheel for each Python from 3.11 on, and a wheel without kernels for all others.
+wheel: $(VENV)/.installed
+	$(VENV)/bin/python tools/wheel.py
+
 clean:
-	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov src/evener/kernels/compiled
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -3,7 +3,8 @@
 There is no rival. Each line is a separate process: importing, `--help`, the first run of each algorithm with
 an empty compiler cache, and the same run again. Then all algorithms run one after the other with one cache,
 and after `evener warmup`. CPU seconds are those of the process and its children. Python's bytecode is cached,
-as after an installation. With `--old`, another version of the package runs in turns with this version.
+as after an installation. With `--old`, another version of the package runs in turns with this version. With
+`--wheel`, the first runs are repeated by the Python of an environment with a wheel that has compiled kernels.
 
     python benchmarks/startup.py
     python benchmarks/startup.py --algorithms pagerank --graph rmat:20 --old OLD/src    # on a GPU
@@ -67,6 +68,9 @@ def main():
         with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
             measure(f"first ever: evener run {name} {options.graph}", command, cache)
             measure("the same again", command, cache, options.repeats)
+        if options.wheel:
+            with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
+                measure(f"first ever, from a wheel: evener run {name}", [options.wheel, *command[1:]], cache)
     if len(runs) > 1:
         with tempfile.TemporaryDirectory(prefix="evener-bench-") as cache:
             each = [measure(f"{name}, after those before", command, cache) for name, command in runs.items()]
@@ -109,6 +113,9 @@ def _options():
     parser.add_argument("--algorithms", default=ALGORITHMS, help="With several, also shared caches.")
     parser.add_argument("--graph", default="rmat:16")
     parser.add_argument("--old", help="The folder src of another version.")
+    parser.add_argument(
+        "--wheel", help="The Python of an environment in which make wheel's wheel is installed."
+    )
     parser.add_argument("--name", default="startup", help="The name of the record.")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-record", action="store_true", help="print only")

@@ -1085,14 +1085,15 @@ class TestFailures:
 
 
 def test_warmup_compiles_for_the_named_algorithms(evener, monkeypatch):
-    """Processes compile for the readers and the algorithm; here the compilation itself is left out."""
-    from evener.cli import warmup
+    """Processes compile for files, placements and the algorithm; here the compilation itself is left out."""
+    from evener.cli import kernel_runs, warmup
 
     tasks = []
-    monkeypatch.setattr(warmup, "compile_for", tasks.append)
-    monkeypatch.setattr(warmup, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    monkeypatch.setattr(warmup, "run", tasks.append)
+    monkeypatch.setattr(warmup, "ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
     done = evener("warmup", "wcc", "--json")
-    assert (done.status, tasks) == (0, [warmup.FILES, "wcc"])
+    names = (kernel_runs.FILES, kernel_runs.PLACES, "wcc")
+    assert (done.status, tasks) == (0, [(name, weights) for name in names for weights in ("", "float64")])
     assert json.loads(done.out)["algorithms"] == ["wcc"]
     assert done.err == "evener: compiling kernels, which takes some seconds unless all are in the cache\n"
     refused = evener("warmup", "wc")
@@ -1100,8 +1101,8 @@ def test_warmup_compiles_for_the_named_algorithms(evener, monkeypatch):
 
 
 def test_a_task_of_warmup_runs():
-    from evener.cli import warmup
+    from evener.cli import kernel_runs
 
-    warmup.compile_for("wcc")
+    kernel_runs.run(kernel_runs.Task("wcc", ""))
     with pytest.raises(ev.ArgumentError, match="wc"):
-        warmup.compile_for("wc")
+        kernel_runs.run(kernel_runs.Task("wc", ""))

@@ -249,28 +249,27 @@ def warmup(
     context: typer.Context,
     algorithms: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="ALGORITHM", help="Algorithms to compile for. Default: all except vertex programs."
-        ),
+        typer.Argument(metavar="ALGORITHM", help="Algorithms to compile for. Default: all."),
     ] = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Compile the CPU kernels of algorithms and readers ahead, so that no run has to wait for them.
+    """Compile the CPU kernels of algorithms and readers ahead, for the processor of this machine.
 
-    The kernels stay in a cache on disk until Evener or Numba is updated. Programs of users compile at their
-    first run.
+    The kernels stay in a cache on disk until Evener or Numba is updated. A wheel with compiled kernels needs
+    no warmup, but kernels for this processor can be faster. Programs of users compile at their first run.
     """
     from time import perf_counter
 
-    from evener.cli.warmup import warm_up
+    from evener.cli.kernel_runs import tasks_for
+    from evener.cli.warmup import compile_natively, run_tasks
     from evener.elements import usable_cores
     from evener.kernels.cpu.jit import CACHE
 
     if not CACHE:
         msg = "compiled kernels cannot be stored; name a writable folder in NUMBA_CACHE_DIR"
         raise ArgumentError(msg)
-    names = list(algorithms or registry.names_with_kernels())
+    names = list(algorithms or registry.builtin_names())
     for name in names:
         registry.find(name)
     job = context.ensure_object(Command)
@@ -278,7 +277,9 @@ def warmup(
     with job.shown():
         note("compiling kernels, which takes some seconds unless all are in the cache")
         job.stage("compiling kernels")
-        warm_up(names, usable_cores())
+        tasks = tasks_for(names)
+        for done, _ in enumerate(run_tasks(tasks, usable_cores(), compile_natively), 1):
+            job.stage(f"compiling kernels: {done} of {len(tasks)} parts done")
     seconds = perf_counter() - begin
     if as_json:
         say_json({"algorithms": names, "seconds": seconds})

@@ -10,6 +10,7 @@ import numpy as np
 from evener.cli.options import flag
 from evener.cli.output import note, say
 from evener.errors import printable
+from evener.kernels.cpu.bundle import current_bundle
 from evener.kernels.cpu.jit import CACHE
 from evener.partition.policy import find_policy
 from evener.results.report import explain
@@ -229,7 +230,7 @@ def note_unused(spec: AlgorithmSpec, result: Result, arguments: Mapping[str, Any
 
 def note_no_kernel_cache() -> None:
     """Print a note if compiled kernels cannot be kept, because compiling takes longer than most runs."""
-    if not CACHE:
+    if not CACHE and not current_bundle().exists:
         note(
             "compiled kernels cannot be stored, so each run compiles them again; name a writable folder in "
             "NUMBA_CACHE_DIR"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import pickle
 import sys
@@ -10,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
+from evener.kernels.cpu.bundle import current_bundle
 from evener.system.cache import cache_folder, delete_oldest
-from evener.system.files import atomic_write
+from evener.system.checked_file import read_checked, write_checked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["KernelCache"]
 
-_DIGEST_BYTES = hashlib.sha256().digest_size
+# The entry that records a check.
+_CHECKED = "checked"
 
 
 class KernelCache:
@@ -41,24 +43,29 @@ class KernelCache:
     @property
     def checked(self) -> str | None:
         """The text that a process gave to `mark_checked`; None if no process has called it."""
-        found = self._read("checked")
+        found = self._read(_CHECKED)
+        if found is None:
+            found = current_bundle().read(f"{self.key}.{_CHECKED}")
         return None if found is None else found.decode()
 
     def mark_checked(self, found: str = "") -> None:
         """Record that the operators have been checked. Later processes read the text `found` as `checked`."""
-        self._write("checked", found.encode())
+        self._write(_CHECKED, found.encode())
+        current_bundle().write(f"{self.key}.{_CHECKED}", found.encode())
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled kernel for a signature, or None."""
-        target.refresh()
-        found = self._read(_name_of(signature, target.codegen()))
+        rtsys.initialize(target)  # the memory of arrays that kernels allocate
+        found = self._read(_name_of(signature, target.codegen().magic_tuple()))
         if found is None:
-            return None
+            return current_bundle().load(f"{self.key}.{_name_of(signature)}", target)
         return CompileResult._rebuild(target, *pickle.loads(found))  # noqa: S301, SLF001 - as Numba does
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Write a compiled kernel."""
-        self._write(_name_of(signature, result.codegen), dumps(result._reduce()))  # noqa: SLF001 - as Numba does
+        body = dumps(result._reduce())  # noqa: SLF001 - as Numba does
+        self._write(_name_of(signature, result.codegen.magic_tuple()), body)
+        current_bundle().write(f"{self.key}.{_name_of(signature)}", body)
         if self._folder is not None:
             delete_oldest(self._folder)
 
@@ -66,24 +73,16 @@ class KernelCache:
         return None if self._folder is None else self._folder / f"{self.key}.{name}"
 
     def _read(self, name: str) -> bytes | None:
-        """Return the content of a file; None if it is missing or damaged."""
-        path, content = self._path(name), b""
-        if path is not None:
-            with contextlib.suppress(OSError):
-                content = path.read_bytes()
-        digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-        return body if digest == hashlib.sha256(body).digest() else None
+        path = self._path(name)
+        return None if path is None else read_checked(path)
 
     def _write(self, name: str, body: bytes) -> None:
         path = self._path(name)
         if path is not None:
-            with contextlib.suppress(OSError):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with atomic_write(path) as temporary:
-                    temporary.write_bytes(hashlib.sha256(body).digest() + body)
+            write_checked(path, body)
 
 
-def _name_of(signature: Any, codegen: Any) -> str:
+def _name_of(signature: Any, processor: object = None) -> str:
     """Return the name of a kernel for a signature, a processor, and versions of Numba and Python."""
-    facts = repr((signature, codegen.magic_tuple(), numba.__version__, sys.implementation.cache_tag))
+    facts = repr((signature, processor, numba.__version__, sys.implementation.cache_tag))
     return f"{hashlib.sha256(facts.encode()).hexdigest()[:32]}.kernel"

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import hashlib
 import os
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, NullCache
 from numba.core.runtime import rtsys
 
 from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
+from evener.kernels.cpu.bundle import current_bundle
 from evener.kernels.cpu.pipeline import CheckedStepCompiler, KernelCompiler, StepCompiler
 from evener.system.address_space import check_address_space
 from evener.system.cache import cache_folder
@@ -90,7 +92,7 @@ CACHE = can_cache(Path(__file__).parent)
 OPTIONS = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc] # Numba has no types
+class _UserCache(FunctionCache):  # type: ignore[misc] # Numba has no types
     """Numba's cache of a kernel, which loads compiled code without the tables of the compiler.
 
     Numba fills its tables of types and functions first, which imports SciPy and takes as long as ten kernels.
@@ -98,30 +100,66 @@ class _KernelCache(FunctionCache):  # type: ignore[misc] # Numba has no types
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the cached code of a signature, or None."""
-        rtsys.initialize(target_context)  # the memory of arrays that kernels allocate
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
 
 
-def _kernel(function, *, cache, **options):
-    kernel = njit(**OPTIONS, **options, cache=cache, no_cfunc_wrapper=True)(function)
-    if cache:
-        kernel._cache.__class__ = _KernelCache  # noqa: SLF001 - Numba has no option for it
+class _KernelCache:
+    """The cache of a kernel: the files of the user if they can be written, and then the bundle."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    @cached_property
+    def _user(self) -> Any:
+        return _UserCache(self._function) if CACHE else NullCache()
+
+    @property
+    def cache_path(self) -> Any:
+        """The folder of the user."""
+        return self._user.cache_path
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code of a signature, or None."""
+        rtsys.initialize(target_context)  # the memory of arrays that kernels allocate
+        found = self._user.load_overload(sig, target_context)
+        return found or current_bundle().load(self._name(sig), target_context)
+
+    def save_overload(self, sig: Any, result: Any) -> None:
+        """Write the compiled code of a signature."""
+        self._user.save_overload(sig, result)
+        current_bundle().save(self._name(sig), result)
+
+    def _name(self, sig: Any) -> str:
+        function = self._function
+        facts = function.__module__, function.__qualname__, function.__code__.co_code, sig
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
+
+
+def _kernel(function, **options):
+    return njit(**OPTIONS, **options, no_cfunc_wrapper=True)(function)
+
+
+def _cached(kernel):
+    kernel._cache = _KernelCache(kernel.py_func)  # noqa: SLF001 - Numba has no option for it
     return kernel
 
 
 def parallel(function):
     """Compile a kernel whose `prange` loops run on all threads of the element."""
-    return _parallel(function, cache=CACHE)
+    return _threaded(_cached(_parallel(function)))
 
 
 def uncached_parallel(function):
     """Compile a parallel kernel that contains a user's functions, which Numba cannot cache on disk."""
-    return _parallel(function, cache=False)
+    return _threaded(_parallel(function))
 
 
-def _parallel(function, *, cache):
-    kernel = _kernel(function, cache=cache, parallel=True, pipeline_class=KernelCompiler)
+def _parallel(function):
+    return _kernel(function, parallel=True, pipeline_class=KernelCompiler)
+
+
+def _threaded(kernel):
     return kernel if THREAD_SAFE else _locked(kernel)
 
 
@@ -139,7 +177,7 @@ def _locked(kernel):
 
 def serial(function):
     """Compile a kernel that runs on one thread."""
-    return _kernel(function, cache=CACHE)
+    return _cached(_kernel(function))
 
 
 # Functions that only kernels call need no machine code and no wrappers of their own.

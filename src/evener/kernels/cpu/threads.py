@@ -15,7 +15,10 @@ import numba
 from llvmlite import ir
 from numba.np.ufunc import parallel
 
-__all__ = ["call_through_pointer", "start_threads"]
+__all__ = ["WORKERS", "call_through_pointer", "start_threads"]
+
+# Iterations of a loop over workers, at least one per thread. A constant, because compiled kernels are cached.
+WORKERS = max(128, os.cpu_count() or 1)
 
 # The name of the function in Numba's threading layers that runs a parallel loop.
 _NUMBA_NAME = "numba_parallel_for"

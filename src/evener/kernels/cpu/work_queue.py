@@ -7,12 +7,11 @@ Each worker takes the next chunk by an atomic add to ``counter[0]``, until no ch
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from evener.kernels.cpu.atomics import fetch_add
 from evener.kernels.cpu.jit import inline_step
+from evener.kernels.cpu.threads import WORKERS
 
 __all__ = [
     "MIN_PARALLEL_EDGES",
@@ -24,8 +23,6 @@ __all__ = [
     "take_chunk",
 ]
 
-# Iterations of the worker loop, at least one per thread. A constant, because compiled kernels are cached.
-WORKERS = max(128, os.cpu_count() or 1)
 # Minimum edges in a chunk.
 _CHUNK_EDGES = np.uint64(1 << 10)
 _ONE = np.uint64(1)

@@ -1,0 +1,109 @@
+"""Build a wheel with compiled kernels for each Python, and try each wheel in a new environment.
+
+    python tools/wheel.py                  # for all Pythons from 3.11 on: this one, and those of pyenv
+    python tools/wheel.py /usr/bin/python3.12
+
+Kernels fit one version of Python and of Numba. The wheel without kernels, for all other environments, is
+built too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HOME = Path(__file__).parents[1]
+# The platforms of Numba's own wheels.
+PLATFORM = "manylinux_2_28_x86_64"
+COMPILED = Path("evener", "kernels", "compiled")
+VERSION = "import sys; v = sys.version_info; print(*v[:2]) if v.releaselevel == 'final' else None"
+
+
+def main():
+    options = _options()
+    dist, only = HOME / "dist", shlex.split(options.only)
+    with tempfile.TemporaryDirectory(prefix="evener-wheel-") as folder:
+        _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, HOME)
+        (pure,) = Path(folder).glob("*.whl")
+        dist.mkdir(exist_ok=True)
+        shutil.copy(pure, dist)
+        for number, python in enumerate(options.pythons or _pythons()):
+            work = Path(folder, str(number))
+            compiled = _compile(python, pure, work, only)
+            wheel = _pack(work / "build", pure, compiled, dist)
+            tried = _environment(python, work / "try", wheel)
+            _tool(tried, "check", *only)
+            _run(tried, "-m", "evener", "run", "pagerank", "rmat:16")
+            print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, tried.")
+
+
+def _compile(python, pure, work, only):
+    """Install the wheel without kernels, compile kernels in this environment, and return their folder."""
+    built = _environment(python, work / "build", pure, "wheel")
+    _tool(built, "build", *only)
+    (packages,) = (work / "build").glob("lib/python*/site-packages")
+    return packages / COMPILED
+
+
+def _pack(environment, pure, compiled, dist):
+    """Return the wheel with the compiled kernels, in the folder `dist`."""
+    python = environment / "bin" / "python"
+    tag = "cp{}{}".format(*_version(python))
+    unpacked, packed = environment / "unpacked", environment / "packed"
+    _run(python, "-m", "wheel", "unpack", "--dest", unpacked, pure)
+    (root,) = unpacked.iterdir()
+    shutil.copytree(compiled, root / COMPILED)
+    (about,) = root.glob("*.dist-info/WHEEL")
+    text = re.sub(r"Tag: .*", f"Tag: {tag}-{tag}-{PLATFORM}", about.read_text())
+    about.write_text(text.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false"))
+    packed.mkdir()
+    _run(python, "-m", "wheel", "pack", "--dest-dir", packed, root)
+    (wheel,) = packed.iterdir()
+    return Path(shutil.copy(wheel, dist))
+
+
+def _environment(python, place, *packages):
+    """Return the Python of a new environment with packages."""
+    _run(python, "-m", "venv", place)
+    _run(place / "bin" / "python", "-m", "pip", "install", "--quiet", *packages)
+    return place / "bin" / "python"
+
+
+def _tool(python, *words):
+    _run(python, HOME / "tools" / "bundle.py", *words)
+
+
+def _run(*words):
+    # A PYTHONPATH would hide the installed package.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([*map(str, words)], check=True, cwd=tempfile.gettempdir(), env=environment)
+
+
+def _pythons():
+    """Return a Python of each version from 3.11 on."""
+    found = [Path(sys.executable), *sorted(Path.home().glob(".pyenv/versions/*/bin/python3"))]
+    by_version = {_version(python): python for python in reversed(found)}
+    return [python for version, python in sorted(by_version.items()) if version >= (3, 11)]
+
+
+def _version(python):
+    done = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=True)
+    return tuple(map(int, done.stdout.split()))
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pythons", nargs="*", type=Path, metavar="PYTHON")
+    parser.add_argument("--only", default="", help="arguments of tools/bundle.py, for a part of the kernels")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -113,9 +113,7 @@ def _options():
     parser.add_argument("--algorithms", default=ALGORITHMS, help="With several, also shared caches.")
     parser.add_argument("--graph", default="rmat:16")
     parser.add_argument("--old", help="The folder src of another version.")
-    parser.add_argument(
-        "--wheel", help="The Python of an environment in which make wheel's wheel is installed."
-    )
+    parser.add_argument("--wheel", help="The Python of an environment with a wheel of make wheel.")
     parser.add_argument("--name", default="startup", help="The name of the record.")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-record", action="store_true", help="print only")

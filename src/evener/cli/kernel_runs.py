@@ -88,9 +88,13 @@ def _read_graphs(weights: str) -> None:
 
 
 def _place_graphs(weights: str) -> None:
+    from evener.elements import parse_elements
+    from evener.elements.page_pool import MIN_POOLED_BYTES
     from evener.partition.build import partition
     from evener.partition.policy import policy_names
 
+    for element in parse_elements("cpu"):
+        element.allocate(MIN_POOLED_BYTES, np.uint8, 0)  # only large graphs have arrays of this size
     for graph, policy in product(_graphs(weights), policy_names()):
         with suppress(EvenerError):  # a policy whose package is not installed
             partition(graph, on=_ELEMENTS[1], policy=policy)

@@ -107,6 +107,7 @@ def all_steps(
                 offsets, targets, vertices, owned, from_queue, from_length, parent, visited, parent
             )
             frontier_vertices, frontier_edges, _ = collect_new(
-                offsets, owned, visited_before, visited, depth, distance, next_frontier, into, into_length
-            )
+                offsets, owned, visited_before, parent, parent, visited, depth, distance, next_frontier, into,
+                into_length,
+            )  # fmt: skip
     return vertices_read, frontier_vertices, frontier_edges, levels, np.uint64(unexplored) - left

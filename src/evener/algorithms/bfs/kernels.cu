@@ -52,10 +52,10 @@ __global__ void PARALLEL(256) scatter_parents(
 
 // Append the owned vertices visited since `visited_before` to the queue, and flag the mirrors in `updates`.
 //
-// Returns (frontier_vertices, frontier_edges, new_mirrors).
+// `parent` and `candidate` are for CPUs. Returns (frontier_vertices, frontier_edges, new_mirrors).
 __global__ void PARALLEL(256) collect_new(
-    Array<const u64> offsets, u64 owned, Bits visited_before, Array<const u32> /* parent */,
-    Array<const u32> /* candidate */, Bits visited, i32 level, Array<i32> distance, Bits updates,
+    Array<const u64> offsets, u64 owned, Bits visited_before, Array<const u32> parent,
+    Array<const u32> candidate, Bits visited, i32 level, Array<i32> distance, Bits updates,
     Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64> results
 ) {
     StepResult own = collect_visited(

@@ -69,6 +69,7 @@ TWINS = {
 # Called for column blocks, which only large graphs have: see tests/partition/test_columns.py.
 OF_TABLES = {
     "column_blocks.choose",
+    "column_blocks.count_remainder",
     "column_blocks.fill_local",
     "column_blocks.fill_remainder",
     "column_blocks.measure_local",

@@ -142,6 +142,8 @@ def operations(s):
     for name in ("gather", "gather_vertices", "gather_numbers"):
         function = getattr(PartitionedGraph, name)
         found[f"PartitionedGraph.{name}"] = function, {"self": s.placed, "parts": zeros}
+    floats = {"self": s.placed, "parts": zeros, "absent": 0}
+    found["PartitionedGraph.gather_floats"] = PartitionedGraph.gather_floats, floats
     for name in ALGORITHMS:
         required = {option.name: 0 for option in find(name).options if option.required}
         found[name] = find(name).function(), {"graph": s.placed, **required}

@@ -85,6 +85,14 @@ def test_unnamed_files_are_not_overwritten(named, tmp_path):
     assert ev.read(tmp_path / named).n == 4
 
 
+def test_a_name_that_looks_like_an_arrow(same, tmp_path):
+    """Without the heading of a written file, such a field is refused."""
+    edges = pa.table({"source": ["--", "b"], "target": ["--", "--"], "weight": [2.5, 0.5]})
+    graph = ev.Graph.from_arrow(edges, directed=True)
+    ev.write(graph, tmp_path / "g.txt")
+    same(graph, ev.read(tmp_path / "g.txt"))
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
 def test_csv_keeps_the_edges(suffix, graphs, same, tmp_path):
     path = tmp_path / f"g{suffix}"

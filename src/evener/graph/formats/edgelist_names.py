@@ -307,7 +307,7 @@ def _check_first_line(fields: TextFields, path: Path, heading: EdgeListHeading) 
             msg = f"expected two integer vertex ids, as in the next line, found {found!r}; {NAMES}"
         else:
             msg = "expected an edge, found column names; begin the line with #, or give columns="
-    elif len(head) > 2 and _ARROW.fullmatch(head[1]):
+    elif not heading.strings and len(head) > 2 and _ARROW.fullmatch(head[1]):
         msg = f"expected tail and head in the first two fields, found {head[1]!r} as head; remove it"
     elif not heading.strings and head[0][-1] in ";|":
         msg = f"expected a tab, space or comma between tail and head, found {head[0]!r}; give format='csv'"

@@ -48,15 +48,15 @@ _GATHER_CHUNK = np.uint64(1 << 14)
 def order_by_degree(degree, first, order):
     """List the vertices by descending degree and ascending number (a counting sort).
 
-    `degree` (n,) unsigned; `first` (max degree + 2,) uint64 zeros, scratch; `order` (n,) uint32, output.
+    `degree` (n,) integers; `first` (max degree + 2,) uint64 zeros, scratch; `order` (n,) uint32, output.
     """
     highest = np.uint64(len(first)) - np.uint64(2)
     for v in range(np.uint64(len(degree))):
-        first[highest - degree[v] + _ONE] += _ONE
+        first[highest - np.uint64(degree[v]) + _ONE] += _ONE
     for d in range(_ONE, np.uint64(len(first))):
         first[d] += first[d - _ONE]
     for v in range(np.uint64(len(degree))):
-        d = highest - degree[v]
+        d = highest - np.uint64(degree[v])
         order[first[d]] = v
         first[d] += _ONE
 

@@ -83,7 +83,7 @@ def edges_on_host(array: Any, element: Element) -> NDArray[Any]:
 def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[Any, Any]:
     """Write targets and weights to an element's memory, the first `on_host` of each to host memory."""
     graph, weights = edges.graph, None
-    if edges.in_place and element.addressable and len(edges):
+    if edges.in_place and element.memory == "host" and len(edges):
         begin = int(graph.offsets[edges.owned[0]])
         targets = graph.targets[begin : begin + len(edges)]
         weights = None if graph.weights is None else graph.weights[begin : begin + len(edges)]

@@ -115,10 +115,10 @@ class Engine(Workspace):
     def finish(self) -> float:
         """End the timeline, and return the seconds from the construction of the engine to the first call."""
         self._exchange.cancel_published()
-        keep_arrays(self.partitioned, self.recorder.algorithm, self._used)
         since = perf_counter()
         for element in self.elements:
             element.wait()
+        keep_arrays(self.partitioned, self.recorder.algorithm, self._used)
         if len(self.elements) == 1 and self.elements[0].deferred:
             self.recorder.computed(since, perf_counter())  # kernels whose results nothing has waited for
         return self.recorder.finish()

@@ -102,7 +102,7 @@ class GpuEdges:
         return (self,)
 
     @property
-    def rows_of_an_edge(self) -> int:
+    def both_argument(self) -> int:
         """The argument `both` of kernels that count or list rows."""
         return int(self.both)
 
@@ -110,7 +110,7 @@ class GpuEdges:
         """Return the number of edges in each row, uint32 on the GPU, shape (n,)."""
         lengths = self.element.allocate(self.n, np.uint32, 0)
         for part in self.parts():
-            self._run("count_rows", part.tails, part.heads, self.rows_of_an_edge, lengths)
+            self._run("count_rows", part.tails, part.heads, self.both_argument, lengths)
         return lengths
 
     def offsets_of(self, lengths: Any) -> Any:
@@ -128,7 +128,7 @@ class GpuEdges:
         integers with their bits.
         """
         length = self.element.allocate(1, np.uint64, 0)
-        rows = self.rows_of_an_edge, local, first, last, length, keys
+        rows = self.both_argument, local, first, last, length, keys
         if self.weights is None:
             for part in self.parts():
                 self._run("append_keys", part.tails, part.heads, *rows)

@@ -50,7 +50,7 @@ class RowPiece:
 class GpuRows:
     """The rows of a generated graph in pieces on several GPUs.
 
-    It has the same facts as `GpuEdges`. The rows are ascending, and parallel edges ascend by weight.
+    A `Graph` uses it as it uses `GpuEdges`. The rows are ascending, and parallel edges ascend by weight.
 
     Parameters
     ----------
@@ -89,6 +89,7 @@ class GpuRows:
         some = [gpu.run(w[:: max(1, len(w) // _SAMPLE)].copy) for gpu, w in weights]
         self._sample = [gpu.download(own) for (gpu, _), own in zip(weights, some, strict=True)]
         weight = 0 if self.weight_dtype is None else self.weight_dtype.itemsize
+        # As in host memory.
         self.nbytes = 8 * (n + 1) + self.m * (4 + weight)
 
     def are_on(self, memories: set[object]) -> bool:

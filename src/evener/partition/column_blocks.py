@@ -210,6 +210,7 @@ def build_column_blocks(
     counts = element.allocate(tiles * (len(bounds) - 1), np.uint32)
     run("count_remainder", columns, blocks, bitmaps, partition.owned, BAND_COLUMNS, own_bands, counts)
     rest, first_band, end_band = _band_items(element.download(counts).reshape(tiles, -1))
+    del counts  # its memory is for the blocks
     columns_of = (bounds[first_band], bounds[end_band])
 
     def bands_of(some: Any) -> list[Any]:

@@ -38,6 +38,7 @@ __all__ = [
     "edge_bytes",
     "long_rows",
     "most_edges",
+    "run_bytes",
     "share_on_host",
     "tiers_of",
     "too_large",

@@ -47,8 +47,8 @@ _EDGES_SORTED = 1 << 25
 _PAGES, _LANDINGS = 3, 2
 # Bytes per vertex of the graph: offsets of a direction, and vertex, number and out-degree.
 _OFFSET_BYTES, _ARRAY_BYTES = 8, 4 + 4 + 4
-# Bytes per vertex that is numbered: two degrees, a key and its copy.
-_NUMBERED_BYTES = 4 + 4 + 8 + 8
+# Bytes per vertex that is numbered: two degrees, a key and its copy, and another order.
+_NUMBERED_BYTES = 4 + 4 + 8 + 8 + 8
 # Bytes per vertex while mirrors are numbered: a state, a flag, a number of flags, and a position.
 _MIRRORS_BYTES = 1 + 4 + 4 + 4
 # Bytes per edge that is sorted: a key and its copy; with weights, another key and two copies of its place.

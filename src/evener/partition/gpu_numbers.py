@@ -38,7 +38,7 @@ def number_on_gpu(
     The host calls `owners_of` for policies that do not cut an order. Policies order and balance by the edges
     in `directions`. Returns None if there is no room, or if a degree is too high for the kernels.
     """
-    if not build.numbers_fit(build.graph.n):
+    if not build.numbers_fit(-(-build.graph.n // len(division.shares))):
         return None
     build.upload_offsets()
     if (degrees := build.degrees()) is None:

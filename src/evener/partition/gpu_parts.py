@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numba
 
+from evener.graph.gpu_rows import GpuRows
 from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.footprint import bytes_excluding_edges
 from evener.partition.gpu_build import Built, RowsBuild
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from evener.elements import Element
     from evener.elements.cuda.element import CudaElement
-    from evener.graph.gpu_rows import GpuRows
     from evener.graph.graph import Graph
     from evener.partition.gpu_vertices import VertexArrays
     from evener.partition.numbering import Numbering
@@ -50,6 +50,13 @@ def _kind_of_build(graph: Graph, elements: Sequence[Element]) -> type[RowsBuild]
     if len(elements) == 1 and has_edges_on(graph, elements[0].memory):
         return EdgesBuild
     return PiecesBuild if has_rows_on(graph, elements) else RowsBuild
+
+
+def _build_from_host(graph: Graph) -> type[RowsBuild]:
+    """Return the build from rows in host memory. It does not need the pieces of rows on GPUs."""
+    if isinstance(graph.gpu_edges, GpuRows):
+        graph.gpu_edges.release()
+    return RowsBuild
 
 
 def number_and_build(
@@ -71,6 +78,7 @@ def number_and_build(
     kind = _kind_of_build(graph, elements)
 
     def build_on(gpu: Element) -> RowsBuild:
+        """Return a build of the kind that is chosen when this function is called."""
         element = cast("CudaElement", gpu)
         return kind(graph, directions, element, element.room())
 
@@ -85,7 +93,8 @@ def number_and_build(
         by_degree, degree, out_degree = descending_degree_on_host(graph)
         owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
         del degree
-        numbering, arrays, kind = number_vertices(by_degree, owner, len(division.shares)), None, RowsBuild
+        numbering, arrays = number_vertices(by_degree, owner, len(division.shares)), None
+        kind = _build_from_host(graph)
         if first is not None:
             arrays = upload_numbering(numbering, build_on(first), out_degree)
     if first is None or arrays is None:
@@ -95,10 +104,10 @@ def number_and_build(
         if gpu.memory not in in_memory and build_on(gpu).numbers_fit(0):
             in_memory[gpu.memory] = arrays.copy_to(cast("CudaElement", gpu), cast("CudaElement", first))
     of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
-    del arrays, in_memory
     built = _build_parts(kind, graph, numbering.bounds, of_gpus, directions, elements)
     if not built and kind is not RowsBuild:
-        built = _build_parts(RowsBuild, graph, numbering.bounds, of_gpus, directions, elements)
+        kind = _build_from_host(graph)
+        built = _build_parts(kind, graph, numbering.bounds, of_gpus, directions, elements)
     return numbering, out_degree, built
 
 

@@ -59,7 +59,7 @@ class PartitionedGraph:
     strength : list of ndarray of float64, or None
         Sum of the weights of the out-edges of each partition's owned vertices, if the graph is in parts.
     run_cache : dict
-        Objects that all runs on the placement use, by their class.
+        Objects that runs on the placement leave for later runs, by their class.
     """
 
     def __init__(
@@ -172,8 +172,8 @@ class PartitionedGraph:
         return gathered
 
     @collective(own=("parts",))
-    def gather_floats(self, parts: Sequence[NDArray[Any]], *, absent: int | np.uint32) -> NDArray[np.float64]:
-        """Gather values as float64; an integer that equals `absent` becomes infinity.
+    def gather_floats(self, parts: Sequence[NDArray[Any]], *, absent: int | np.uint32) -> NDArray[Any]:
+        """Gather integers as float64, with infinity for `absent`; floating-point values keep their type.
 
         This is a collective operation; all ranks must call it.
         """

@@ -37,7 +37,7 @@ class Search:
         self.last_level = graph.n if goal.cutoff is None else int(min(goal.cutoff, graph.n))
         # Large arrays first: a GPU fills them while the host allocates the others.
         self.distance, self.parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
-        # Without mirrors no parent is offered, so any array serves as `offered`.
+        # Without mirrors, `parent` has a value for each row, so it also serves as `offered`.
         self.offered = engine.array("uint32", NO_VERTEX) if engine.routes else self.parent
         self.visited, self.visited_before, self.arrived, self.frontier, self.next_frontier = engine.bitmaps(5)
         self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")

@@ -50,10 +50,10 @@ class CopyStreams:
 
     def to_host(self, source: Any, target: Any, after: Any) -> Any:
         """Copy an array to the host after an event; return the event after the copy."""
-        self._busy.add(self._outgoing)
         self._outgoing.wait_event(after)
         source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self._outgoing)
         sent = self._outgoing.record()
+        self._busy.add(self._outgoing)
         self.keep_until(sent, source, target)
         return sent
 
@@ -79,8 +79,8 @@ class CopyStreams:
         return self._received(incoming, source, target)
 
     def _received(self, incoming: Any, source: Any, target: Any) -> Any:
-        self._busy.add(incoming)
         received = incoming.record()
+        self._busy.add(incoming)
         self.keep_until(received, source, target)
         return received
 
@@ -100,6 +100,6 @@ class CopyStreams:
     def wait(self) -> None:
         """Wait for all copies."""
         for stream in tuple(self._busy):
-            stream.synchronize()
             self._busy.discard(stream)
+            stream.synchronize()
         self.release_copied()

@@ -31,7 +31,7 @@ check: $(VENV)/.installed-test
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 
-# In many CPU minutes. ALGORITHMS= names some algorithms.
+# Takes many CPU minutes. ALGORITHMS= names some algorithms.
 ALGORITHMS ?=
 bundle: $(VENV)/.installed
 	$(VENV)/bin/python tools/bundle.py build $(ALGORITHMS)

@@ -40,7 +40,7 @@ def main():
 def _build(tasks, processes):
     folder = HOME / folder_name()
     os.environ.update(SETTINGS, NUMBA_CPU_NAME=LEVEL)
-    for other in HOME.glob(f"{folder.name.partition('-')[0]}-*"):
+    for other in HOME.glob(f"{folder.name.rpartition('-')[0]}-*"):
         if other != folder:
             shutil.rmtree(other)
     # The kernels that most algorithms use come first, so that few processes compile the same kernel.

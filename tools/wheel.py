@@ -23,12 +23,16 @@ HOME = Path(__file__).parents[1]
 # The platforms of Numba's own wheels.
 PLATFORM = "manylinux_2_28_x86_64"
 COMPILED = Path("evener", "kernels", "compiled")
-VERSION = "import sys; v = sys.version_info; print(*v[:2]) if v.releaselevel == 'final' else None"
+VERSION = (
+    "import sys; v = sys.version_info; "
+    "print(*v[:2]) if v.releaselevel == 'final' and 't' not in sys.abiflags else None"
+)
 
 
 def main():
     options = _options()
     dist, only = HOME / "dist", shlex.split(options.only)
+    shutil.rmtree(HOME / "build", ignore_errors=True)  # modules of an earlier version
     with tempfile.TemporaryDirectory(prefix="evener-wheel-") as folder:
         _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, HOME)
         (pure,) = Path(folder).glob("*.whl")

@@ -215,7 +215,7 @@ class Clock(Protocol):
         ...
 
     def mark(self) -> Any:
-        """Return a mark between earlier and later calls."""
+        """Return a mark between earlier and later calls; call it in `run`."""
         ...
 
     def times(self, marks: Sequence[Any]) -> list[float]:

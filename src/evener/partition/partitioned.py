@@ -203,7 +203,11 @@ class PartitionedGraph:
         self._check_parts(parts, numbers=True)
         if self.world.size > 1:
             return self._ids_of(self._deliver(np.concatenate(list(self._global_numbers(parts)))))
-        return self._gathered_ids(list(self._global_numbers(parts)))
+        if len(parts) == 1:
+            element, vertices = self.elements[0], self.partitions[0].vertices
+            what = f"local numbers on {element.name}"
+            return self._gathered_ids(self._by_number(parts), what, read_only(element.download(vertices)))
+        return self._gathered_ids(read_only(joined(list(self._global_numbers(parts)))), "the graph's numbers")
 
     @collective(own=("parts",))
     def gather_numbers(self, parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.int64]:
@@ -220,7 +224,7 @@ class PartitionedGraph:
         self._check_parts(parts, numbers=True)
         if self.world.size > 1:
             return self._ids_of(self.gather(parts))
-        return self._gathered_ids([part for _, part in self._fetched(parts)])
+        return self._gathered_ids(self._by_number(parts), "the graph's numbers")
 
     def scatter(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the values of each partition's vertices and mirrors; the inverse of `gather`."""
@@ -243,19 +247,26 @@ class PartitionedGraph:
             self._exchange = BlockExchange(self.world, bounds, owned)
         return self._exchange.deliver(values)
 
-    def _gathered_ids(self, parts: list[NDArray[np.uint32]]) -> NDArray[np.int64]:
-        """Return the ids of the vertices whose global numbers the parts have."""
+    def _gathered_ids(
+        self, numbers: NDArray[np.uint32], what: str, to_global: NDArray[np.uint32] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the ids of vertices, given their global numbers, or local numbers with `to_global`.
+
+        `numbers` has a value for each vertex, by number. Errors name the values as `what`.
+        """
         gathered = self._for_each_vertex(np.dtype(np.int64))
+        to_global = read_only(np.empty(0, np.uint32)) if to_global is None else to_global
         beyond = self._run(
-            kernels.gather_ids, read_only(joined(parts)), read_only(self._numbering.numbers),
+            kernels.gather_ids, numbers, read_only(self._numbering.numbers), to_global,
             _integer_ids(self.graph), gathered,
         )  # fmt: skip
-        _check_numbers(beyond, self.graph.n, "the graph's numbers")
+        _check_numbers(beyond, len(to_global) or self.graph.n, what)
         return gathered
 
     def _by_number(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return the values of all vertices by number, in host memory."""
-        return read_only(joined([part for _, part in self._fetched(parts)]))
+        fetched = zip(self.elements, self.partitions, parts, strict=True)
+        return read_only(joined([element.download(part)[: own.owned] for element, own, part in fetched]))
 
     def _run(self, kernel: Any, *args: Any) -> Any:
         """Run a kernel of the host on the threads of the only element, or else on all threads."""

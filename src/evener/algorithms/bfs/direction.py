@@ -60,8 +60,8 @@ class Tuning:
 
 TUNING = {
     "cpu": Tuning(),
-    "cuda": Tuning(alpha=60, fused=True),
-    "group": Tuning(alpha=60, beta=1 << 14),  # GPUs that read each other's memory
+    "cuda": Tuning(alpha=60, flood=2, fused=True),
+    "group": Tuning(alpha=60, beta=1 << 14, flood=2),  # GPUs that read each other's memory
 }
 
 

@@ -6,7 +6,8 @@ Arrays for L owned vertices and M mirrors:
 - `parent` (L,) uint32: the global number of a neighbour one level nearer, `NO_VERTEX` if unreached.
 - `vertices` (L + M,) uint32: the global number of each local vertex.
 - `visited`, `frontier`, `updates`: bitmaps of L + M bits. `updates` flags the vertices with a candidate.
-- `candidate` (L + M,) uint32: the global number of a possible parent, for each vertex flagged in `updates`.
+- `candidate` (L + M,) uint32: the global number of a possible parent, for each vertex flagged in `updates`;
+  `NO_VERTEX` for mirrors that have not been reached.
 - `queue` (L,) uint32: ``length[0]`` vertices. A kernel that reads the whole queue sets its length to 0.
 
 Results: `frontier_vertices`, the vertices that a step reached; `frontier_edges`, the out-edges of these
@@ -163,9 +164,9 @@ def _scatter_worker(
 def scatter_parents(offsets, targets, vertices, owned, queue, length, parent, visited, candidate):
     """Set `parent` or `candidate` of the unvisited neighbours of the queued vertices.
 
-    For a frontier with many edges, `scatter_parents` and `collect_new` together replace `top_down_step`. The
-    writes of `scatter_parents` are random, so it needs no atomic update, and `collect_new` makes all other
-    writes in vertex order.
+    For a frontier with many edges, `scatter_parents` and `collect_new` together replace `top_down_step`.
+    Threads may write a parent at the same time, because all their values are of one level. `collect_new`
+    makes all other writes in vertex order.
     """
     in_pieces, parts, chunk = split_queue(offsets, queue, length[_ZERO], _QUEUE_CHUNK)
     counter = new_counter()

@@ -195,12 +195,14 @@ def _skip_column_names(text: Text, names: list[str], options: ReadOptions) -> Re
     """Skip column names, and return the options for the lines below.
 
     Ranks read only what they can read as one process reads CSV: the columns are tail, head and perhaps
-    weight, and the next line has integer ids. `FormatError` refuses other files.
+    weight, and the next line has integer ids between the same separators. `FormatError` refuses other files.
     """
-    line = text.line + 1
+    line, header = text.line + 1, text.peek() or b""
     text.skip()
-    fields = lines.fields_of(text.peek() or b"")
-    plain = find_edge_columns(names) == names and len(fields) == len(names)
+    first = text.peek() or b""
+    fields = lines.fields_of(first)
+    same = all((mark in header) == (mark in first) for mark in b",\t ")
+    plain = same and find_edge_columns(names) == names and len(fields) == len(names)
     if not plain or not all(_INTEGER.fullmatch(field) for field in fields[:2]):
         raise FormatError(_COLUMN_NAMES, path=text.source.path, line=line)
     weighted = len(names) > 2 if options.weighted is None else options.weighted

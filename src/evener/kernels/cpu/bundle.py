@@ -110,8 +110,12 @@ def _find() -> Bundle | None:
 def folder_name() -> str:
     """Return the name of the folder of kernels that this environment compiles, whatever its processor."""
     python = f"{sys.implementation.cache_tag}{sys.abiflags}"
-    facts = (sysconfig.get_platform(), numba.__version__, llvmlite.__version__, str(WORKERS))
-    digest = hashlib.sha256("\n".join((python, *facts)).encode())
+    config = numba.config
+    facts = (
+        python, sysconfig.get_platform(), numba.__version__, llvmlite.__version__, WORKERS, config.OPT,
+        config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE,
+    )  # fmt: skip
+    digest = hashlib.sha256(repr(facts).encode())
     for path in _sources():
         digest.update(path.read_bytes())
     return f"{python}-{digest.hexdigest()[:16]}"

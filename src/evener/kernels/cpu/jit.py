@@ -123,12 +123,18 @@ class _KernelCache:
         """Return the compiled code of a signature, or None."""
         rtsys.initialize(target_context)  # the memory of arrays that kernels allocate
         found = self._user.load_overload(sig, target_context)
-        return found or current_bundle().load(self._name(sig), target_context)
+        return found or (current_bundle().load(self._name(sig), target_context) if self._bundled else None)
 
     def save_overload(self, sig: Any, result: Any) -> None:
         """Write the compiled code of a signature."""
         self._user.save_overload(sig, result)
-        current_bundle().save(self._name(sig), result)
+        if self._bundled:
+            current_bundle().save(self._name(sig), result)
+
+    @property
+    def _bundled(self) -> bool:
+        """Whether a bundle may have the kernel: the name of a bundle depends on the code of this package."""
+        return self._function.__module__.startswith("evener.") and self._function.__closure__ is None
 
     def _name(self, sig: Any) -> str:
         function = self._function

@@ -40,7 +40,7 @@ NOT_NEEDED, NEEDED, OWN = np.uint8(0), np.uint8(1), np.uint8(2)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIX, _LAST_BIT = np.uint64(6), np.uint64(63)
-# Values per gather or scatter step of a thread.
+# Values per gather step of a thread.
 _GATHER_CHUNK = np.uint64(1 << 14)
 
 
@@ -318,8 +318,9 @@ def gather_floats(values, places, absent, gathered):
 
 
 @inline_step
-def _gather_ids_chunk(numbers, places, ids, gathered, first, last):
-    limit = np.uint64(len(places))
+def _gather_ids_chunk(numbers, places, to_global, ids, gathered, first, last):
+    local = len(to_global) > 0
+    limit = np.uint64(len(to_global) if local else len(places))
     beyond = _ZERO
     for i in range(first, last):
         number = np.uint64(numbers[places[i]])
@@ -328,21 +329,23 @@ def _gather_ids_chunk(numbers, places, ids, gathered, first, last):
         elif number >= limit:
             beyond += _ONE
         else:
+            if local:
+                number = np.uint64(to_global[number])
             gathered[i] = ids[number] if len(ids) > 0 else np.int64(number)
     return beyond
 
 
 @parallel
-def gather_ids(numbers, places, ids, gathered):
-    """Set ``gathered[i] = ids[numbers[places[i]]]`` for unsigned numbers of vertices.
+def gather_ids(numbers, places, to_global, ids, gathered):
+    """Set ``gathered[i] = ids[to_global[numbers[places[i]]]]`` for unsigned numbers of vertices.
 
-    Without `ids`, the numbers replace the ids. No vertex gives -1. Returns how many numbers are out of range;
-    their results are undefined.
+    Without `to_global`, the numbers are global. Without `ids`, global numbers replace the ids. No vertex
+    gives -1. Returns how many numbers are out of range; their results are undefined.
     """
     beyond = _ZERO
     count = np.uint64(len(places))
     for r in prange(chunk_count(count, _GATHER_CHUNK)):
         first = np.uint64(r) * _GATHER_CHUNK
         last = min(first + _GATHER_CHUNK, count)
-        beyond += _gather_ids_chunk(numbers, places, ids, gathered, first, last)
+        beyond += _gather_ids_chunk(numbers, places, to_global, ids, gathered, first, last)
     return beyond

@@ -52,8 +52,8 @@ def _kind_of_build(graph: Graph, elements: Sequence[Element]) -> type[RowsBuild]
     return PiecesBuild if has_rows_on(graph, elements) else RowsBuild
 
 
-def _build_from_host(graph: Graph) -> type[RowsBuild]:
-    """Return the build from rows in host memory. It does not need the pieces of rows on GPUs."""
+def _without_pieces(graph: Graph) -> type[RowsBuild]:
+    """Free the pieces of rows on GPUs, and return the build from rows in host memory."""
     if isinstance(graph.gpu_edges, GpuRows):
         graph.gpu_edges.release()
     return RowsBuild
@@ -77,8 +77,7 @@ def number_and_build(
     gpus = {} if several else {p: e for p, e in enumerate(elements) if e.kind == "cuda"}
     kind = _kind_of_build(graph, elements)
 
-    def build_on(gpu: Element) -> RowsBuild:
-        """Return a build of the kind that is chosen when this function is called."""
+    def build_on(gpu: Element, kind: type[RowsBuild]) -> RowsBuild:
         element = cast("CudaElement", gpu)
         return kind(graph, directions, element, element.room())
 
@@ -86,7 +85,7 @@ def number_and_build(
     stored = directions if len(division.shares) > 1 else "both"
     numbers, out_degree, first = None, None, next(iter(gpus.values()), None)
     if first is not None and len(gpus) == len(elements):
-        numbers = number_on_gpu(build_on(first), owners_of, division, stored)
+        numbers = number_on_gpu(build_on(first, kind), owners_of, division, stored)
     if numbers is not None:
         numbering, arrays = numbers
     else:
@@ -94,19 +93,19 @@ def number_and_build(
         owner = owners_of(vertices_as_stored(graph, by_degree, degree, out_degree, stored))
         del degree
         numbering, arrays = number_vertices(by_degree, owner, len(division.shares)), None
-        kind = _build_from_host(graph)
+        kind = _without_pieces(graph)
         if first is not None:
-            arrays = upload_numbering(numbering, build_on(first), out_degree)
+            arrays = upload_numbering(numbering, build_on(first, kind), out_degree)
     if first is None or arrays is None:
         return numbering, out_degree, {}
     in_memory = {first.memory: arrays}
     for gpu in gpus.values():
-        if gpu.memory not in in_memory and build_on(gpu).numbers_fit(0):
+        if gpu.memory not in in_memory and build_on(gpu, kind).numbers_fit(0):
             in_memory[gpu.memory] = arrays.copy_to(cast("CudaElement", gpu), cast("CudaElement", first))
     of_gpus = {p: in_memory[gpu.memory] for p, gpu in gpus.items() if gpu.memory in in_memory}
     built = _build_parts(kind, graph, numbering.bounds, of_gpus, directions, elements)
     if not built and kind is not RowsBuild:
-        kind = _build_from_host(graph)
+        kind = _without_pieces(graph)
         built = _build_parts(kind, graph, numbering.bounds, of_gpus, directions, elements)
     return numbering, out_degree, built
 

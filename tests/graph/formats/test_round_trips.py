@@ -85,9 +85,10 @@ def test_unnamed_files_are_not_overwritten(named, tmp_path):
     assert ev.read(tmp_path / named).n == 4
 
 
-def test_a_name_that_looks_like_an_arrow(same, tmp_path):
-    """Without the heading of a written file, such a field is refused."""
-    edges = pa.table({"source": ["--", "b"], "target": ["--", "--"], "weight": [2.5, 0.5]})
+@pytest.mark.parametrize("name", ["--", "->", "[a", "a]", "a;", "a|", "source", "target", "1", "id"])
+def test_names_like_other_syntax(name, same, tmp_path):
+    """Without the heading of a written file, some of these names in the first line are refused."""
+    edges = pa.table({"source": [name, "b"], "target": [name, name], "weight": [2.5, 0.5]})
     graph = ev.Graph.from_arrow(edges, directed=True)
     ev.write(graph, tmp_path / "g.txt")
     same(graph, ev.read(tmp_path / "g.txt"))

@@ -1,6 +1,6 @@
 """R-MAT, Kronecker and uniform graphs that GPUs generate in their memory, equal to those of the host.
 
-One GPU stores the drawn edges. Of several GPUs, each gets the rows of consecutive vertices. It draws all
+One GPU stores the drawn edges. Each of several GPUs gets the rows of consecutive vertices. It draws all
 edges as often as needed and keeps the edges of its rows, so that no edge is sent.
 """
 

@@ -133,7 +133,7 @@ class _KernelCache:
 
     @property
     def _bundled(self) -> bool:
-        """Whether a bundle may have the kernel: the name of a bundle depends on the code of this package."""
+        """Whether a bundle may have the kernel. Its name depends on the code of this package only."""
         return self._function.__module__.startswith("evener.") and self._function.__closure__ is None
 
     def _name(self, sig: Any) -> str:

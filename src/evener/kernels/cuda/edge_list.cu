@@ -76,8 +76,8 @@ __global__ void PARALLEL(256) split_keys(Array<const u64> keys, Array<u32> tails
     }
 }
 
-// In the kernels below, `both` is 0 if an edge is in the row of its tail only, and 1 if it is also in the row of
-// its head. A self-loop is in one row. With 2, self-loops are in no row.
+// The rows of an edge: with `both` of 0, that of its tail; with 1, also that of its head, and a self-loop is in
+// one row; with 2, as with 1, but a self-loop is in no row.
 __device__ inline bool in_tail_row(u64 both, u32 tail, u32 head) { return both < 2 || head != tail; }
 __device__ inline bool in_head_row(u64 both, u32 tail, u32 head) { return both && head != tail; }
 

@@ -32,7 +32,7 @@ __device__ inline void over_part(
     team.sync();
     for (u64 e = rows.offsets[u] + team.who / WARP; e < rows.offsets[u + 1ull]; e += team.width / WARP) {
         u64 row = (u64)rows.targets[e] - rows.first;
-        if (row + 1 >= rows.other_offsets.length) continue;
+        if (row >= rows.other_offsets.length - 1) continue; // `v` may come before these rows
         u64 last = rows.other_offsets[row + 1];
         for (u64 from = rows.other_offsets[row] + lane(); from < last; from += AHEAD * WARP) {
             u32 ahead[AHEAD];

@@ -8,8 +8,9 @@ over all rows on one GPU (`plain_answers.py`), and the parents of one search too
 
 The clock stops when the answer is complete in GPU memory. Times are of one iteration of PageRank, and of a
 run otherwise. A row has the median, the minimum, and the ratio to one GPU. `kernels`, `exchange` and `wait`
-are seconds of the element with the most of them. In kernels of a group, the GPUs wait for each other and
-exchange values, which counts as kernels. `outside` is the rest of a run: the host before and after the GPUs.
+are seconds of the element with the most of them. `timeline` has the seconds of each element by phase in the
+last timed run. In kernels of a group, the GPUs wait for each other and exchange values, which counts as
+kernels. `outside` is the rest of a run: the host before and after the GPUs.
 
 `placements` has the seconds of placing, first and warm, and the sizes of all partitions. `weak` has the speed
 that is kept with equal edges for each GPU. `links` has the rates of the link between two GPUs.
@@ -146,6 +147,15 @@ def _row(task, placed, sources, answers, options):
         **{name: harness.median([part[name] for part in parts]) for name in parts[0]},
         "checked": "not checked" if options.no_verify else f"one answer to each question: {answers.means}",
         "seconds": seconds,
+        "timeline": _timeline(result),
+    }
+
+
+def _timeline(result):
+    """Return the seconds of the last timed run by phase, element and activity."""
+    return {
+        f"{phase} {element}": {name: getattr(span, name) for name in (*PHASES, "bytes_sent")}
+        for (phase, element), span in result.timeline.by_phase().items()
     }
 
 

@@ -25,7 +25,8 @@ Neto and Ripeanu wrote the TOTEM papers, T12 and T13:
 - **S13**: Shirahata, Sato, Suzumura and Matsuoka, *A Scalable Implementation of a MapReduce-based Graph
   Processing Algorithm for Large-scale Heterogeneous Supercomputers* (2013)
 
-[How policies compare](policies.md) has figure 8 and table I of G16, and figure 10 of S13.
+[How policies compare](policies.md) has figure 8 and table I of G16, and figure 10 of S13. [How fast it
+is](speed.md) has figures 1, 9 and 13 of S13. [What the papers have](papers.md) lists their features.
 
 α is the share of the edges on the CPU. β is the share of the edges that cross partitions. HIGH, RAND and LOW
 are the policies `high`, `random` and `low`. Equation 4 is the cost model of T12. In 2S1G, S counts halves of

@@ -27,7 +27,8 @@ _NUMBER = rf"(?<![\w.,^])[{_MINUS}+-]?\d[\d,]*(?:\.\d+)?"
 _UNIT = "|".join(sorted(filter(None, SCALES), key=len, reverse=True))
 _FIGURE = re.compile(rf"({_NUMBER})(?:\s?({_UNIT}))?(?![\w])(?!\.\d)")
 _CELL = re.compile(rf"({_NUMBER})\s?({_UNIT}|)(?:\[\^\w+\])?")
-_HIDDEN = re.compile(r"^```.*?^```|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```.*?^```|<!--.*?-->", re.MULTILINE | re.DOTALL)
+_CODE_OR_LINK = re.compile(r"`[^`\n]*`|\]\([^)]*\)")
 _NOTE = re.compile(r"^\[\^\w+\]: .*(?:\n {4}.*)*", re.MULTILINE)
 NOTES = "footnotes"
 
@@ -81,7 +82,7 @@ def constant(benchmark: str, name: str) -> Any:
 
 def sections(page: str) -> dict[str, list[Figure]]:
     """Return the figures of each section of a page, and of its footnotes."""
-    text = _HIDDEN.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    text = _BLOCK.sub("", (ROOT / page).read_text(encoding="utf-8"))
     found = {NOTES: _figures("\n".join(_NOTE.findall(text)))}
     _, *rest = re.split(r"^#+ (.*)\n", _NOTE.sub("", text), flags=re.MULTILINE)
     for heading, body in zip(rest[::2], rest[1::2], strict=True):
@@ -90,7 +91,7 @@ def sections(page: str) -> dict[str, list[Figure]]:
 
 
 def _figures(text: str) -> list[Figure]:
-    lines = text.splitlines()
+    lines = _CODE_OR_LINK.sub("", text).splitlines()
     found: list[Figure] = []
     for line, below in zip(lines, [*lines[1:], ""], strict=False):
         if line.startswith("|") and not below.startswith("|--"):

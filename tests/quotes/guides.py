@@ -65,7 +65,7 @@ def _() -> Values:
 STATED = {
     ("README.md", "Install"): ("3.11",),
     ("README.md", "Documentation"): ("2.0",),
-    ("docs/design.md", ": from a number to owners"): ("5 %", "95 %", "5 %", "1 %", "0.2", "0.8"),
+    ("docs/design.md", "`alpha=`: from a number to owners"): ("5 %", "95 %", "5 %", "1 %", "0.2", "0.8"),
     ("docs/design.md", "Groups of GPUs"): ("10 seconds", "15 minutes"),
     ("docs/howto/checkpoints.md", "Continue a run that stopped"): ("60 s",),
     ("docs/howto/cluster.md", "When a machine fails"): ("20 s", "22.05", "2026.8"),
@@ -84,7 +84,7 @@ STATED = {
     ("docs/howto/verify.md", "On the command line"): ("0.1",),
     ("docs/reference/algorithms.md", "Betweenness"): ("128 MB", "0.1"),
     ("docs/reference/algorithms.md", "Random walks"): ("64 times",),
-    ("docs/reference/cli.md", "Checkpoints of "): ("60 s",),
+    ("docs/reference/cli.md", "Checkpoints of `run`"): ("60 s",),
     ("docs/reference/cli.md", "Command line"): ("30 s",),
     ("docs/reference/errors.md", "Memory limits"): ("16 MiB", "1 GiB", "10 MiB"),
     ("docs/reference/formats.md", "Formats"): ("99 %", "128 MiB"),

@@ -82,3 +82,4 @@ def _() -> Values:
         yield from (nodes, row["round-robin edges"], row["lpt edges"], row["gain"])
         if row["paper"] is not None:
             yield row["paper"]
+    yield from (rows[nodes]["round-robin edges"] for nodes in (4, 8))

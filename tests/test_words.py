@@ -118,6 +118,14 @@ def test_the_walks_of_the_design_page_name_real_functions():
     assert not missing
 
 
+def test_the_page_about_the_papers_names_real_files():
+    text = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/.*]+/[\w.*]*)`", text.partition("## ")[2])
+    folders = [ROOT if path.startswith("benchmarks/") else SOURCE for path in named]
+    assert named
+    assert [path for folder, path in zip(folders, named, strict=True) if not any(folder.glob(path))] == []
+
+
 @pytest.mark.parametrize("page", ["python", "algorithms"])
 def test_the_reference_names_real_objects(page):
     text = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import json
 from importlib import import_module
 from pathlib import Path
 
+import reasons
 import search_path  # noqa: F401 - first: it makes the folder above importable
 
 import harness
@@ -24,12 +25,13 @@ Neto and Ripeanu wrote the TOTEM papers, T12 and T13:
 - **S13**: Shirahata, Sato, Suzumura and Matsuoka, *A Scalable Implementation of a MapReduce-based Graph
   Processing Algorithm for Large-scale Heterogeneous Supercomputers* (2013)
 
-[How policies compare](policies.md) has figure 8 and table I of G16, and figure 10 of S13.
+[How policies compare](policies.md) has figure 8 and table I of G16, and figure 10 of S13. [How fast it
+is](speed.md) has figures 1, 9 and 13 of S13. [What the papers have](papers.md) lists their features.
 
 α is the share of the edges on the CPU. β is the share of the edges that cross partitions. HIGH, RAND and LOW
 are the policies `high`, `random` and `low`. Equation 4 is the cost model of T12. In 2S1G, S counts halves of
-the CPU and G counts GPUs. The accelerator is the GPU. In figures of G16, generated graphs of the same
-kind replace its graphs G1, G4 and G5, and E counts millions of edges. "x" means "times as fast".
+the CPU and G counts GPUs. The accelerator is the GPU. E counts millions of edges. "x" means "times as fast".
+Rates count as in the paper: BFS of T13 and PageRank of S13 count each edge in one direction.
 
 The scripts in `benchmarks/figures` write this page from the records in `benchmarks/results/figures`.
 `benchmarks/README.md` describes the method. The records with two GPUs are older: BFS has become faster since.
@@ -72,6 +74,10 @@ def _section(name, notes):
         number = notes.setdefault(_where(record), len(notes) + 1)
         found = figure.here(record["rows"]).split("; ")
         lines += [f"- **Evener**[^{number}]:", *(f"    - {clause}" for clause in found)]
+        graphs = reasons.graphs_of(name, record)
+        lines += [f"- **Graphs**: {graphs}."] if graphs else []
+        reason = reasons.of(name, record["rows"])
+        lines += [f"- **Why**: {reason}"] if reason else []
     else:
         lines.append("- **Evener**: not measured.")
     return "\n".join([*lines, ""])

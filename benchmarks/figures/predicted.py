@@ -42,15 +42,17 @@ def at_half(rows):
 
 
 def errors(rows):
-    """Return in words the mean errors of the models, by task."""
+    """Return in words the correlations and mean errors of the models, by task."""
     said = []
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]
         valid = [row for row in own if row["alpha"] >= _CPU_IS_LAST]
         four = f"{_off(valid, 'equation_4')} for α of {_CPU_IS_LAST:.0%} or more, " if valid else ""
+        strong = [_correlation(own, model) for model in ("equation_4", "evener_model")]
         said.append(
-            f"{sweep.TITLES[task]}: mean error of equation 4 {four}{_off(own, 'equation_4')} for all α, of "
-            f"Evener's model {_off(own, 'evener_model')}"
+            f"{sweep.TITLES[task]}: correlation {strong[0]} with equation 4, {strong[1]} with Evener's "
+            f"model, mean error of equation 4 {four}{_off(own, 'equation_4')} for all α, of Evener's model "
+            f"{_off(own, 'evener_model')}"
         )
     return "; ".join(said)
 
@@ -58,6 +60,12 @@ def errors(rows):
 def _off(rows, model):
     """Return the mean error of a model."""
     return f"{projections.agreement(rows, model)['mean_error']:.0%}"
+
+
+def _correlation(rows, model):
+    """Return Pearson's coefficient of a model's speed-ups and the achieved ones."""
+    found = projections.agreement(rows, model)["pearson"]
+    return "unknown" if found is None else f"{found:.3f}"
 
 
 def panels(rows, *, x="alpha", name="α"):

@@ -27,7 +27,7 @@ from evener.graph.generators.models import GRAPH500
 from evener.partition.comparison import count_partitions
 from evener.partition.degrees import descending_degree_on_host, vertices_as_stored
 from evener.partition.owners import edge_shares, owners
-from evener.partition.policy import find_policy
+from evener.partition.policy import Processors, find_policy
 from evener.partition.statistics import imbalance
 
 # Vertices of large degree whose owners are chosen one by one.
@@ -142,10 +142,8 @@ def counted(graph, directions, policy, machines, weights, *, on_cpu=None, alpha=
     by_degree, degree, out_degree = descending_degree_on_host(graph)
     stored = vertices_as_stored(graph, by_degree, degree, out_degree, directions)
     machine = np.repeat(np.arange(machines), local)
-    owner = owners(
-        stored.by_degree, stored.degree, policy=policy, shares=shares, on_cpu=cpus, ranks=machine,
-        total_degree=degree, graph=graph,
-    )  # fmt: skip
+    processors = Processors(shares, np.array(cpus), machine, np.full(len(shares), np.inf))
+    owner = owners(policy, stored, processors)
     found = count_partitions(graph, directions, owner, degree, len(shares)).sizes
     sizes = {
         name: np.array([getattr(one, name) for one in found], float)

@@ -24,7 +24,7 @@ from rmat_degrees import by_degree, rmat_degrees
 
 import harness
 from evener.partition.owners import owners
-from evener.partition.policy import find_policy, policy_names
+from evener.partition.policy import Processors, Vertices, find_policy, policy_names
 
 PAPER = "C-PG is faster than DP-RH and PD-HR; its time grows linearly with the partitions"
 ALPHA = 0.04  # of Scale-25 on four machines, G16 §IV.B
@@ -85,7 +85,7 @@ def main():
 def _timed(name, order, degree, parts, rounds):
     """Return the seconds of each round; elements are a CPU and a GPU on each of parts / 2 machines."""
     shares = np.where(np.arange(parts) % 2 == 0, ALPHA, 1 - ALPHA) * 2 / parts
-    more = {"on_cpu": np.arange(parts) % 2 == 0, "ranks": np.arange(parts) // 2}
+    elements = Processors(shares, np.arange(parts) % 2 == 0, np.arange(parts) // 2, np.full(parts, np.inf))
     owner = np.empty(len(degree), np.uint16)
     seconds = []
     for turn in range(-1, rounds):
@@ -95,7 +95,7 @@ def _timed(name, order, degree, parts, rounds):
             _linear_search(degree[few], shares, owner[few])
         else:
             given = np.arange(4, dtype=np.uint32) if turn < 0 else order
-            owners(given, degree[few], policy=name, shares=shares, **more)
+            owners(name, Vertices(given, degree[few], degree[few]), elements)
         if turn >= 0:
             seconds.append(time.perf_counter() - start)
     return seconds

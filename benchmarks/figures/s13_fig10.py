@@ -21,6 +21,7 @@ from rmat_degrees import by_degree, rmat_degrees
 
 import harness
 from evener.partition.owners import owners
+from evener.partition.policy import Processors, Vertices
 from evener.partition.statistics import imbalance
 
 # LPT's gain over round robin in the text, by SCALE.
@@ -64,7 +65,10 @@ def main():
 
 def _imbalances(name, degree, order, nodes):
     """Return the load imbalance of edges and of vertices."""
-    owner = owners(order, degree, policy=name, shares=np.full(nodes, 1 / nodes))
+    cpus = Processors(
+        np.full(nodes, 1 / nodes), np.ones(nodes, bool), np.zeros(nodes, int), np.full(nodes, np.inf)
+    )
+    owner = owners(name, Vertices(order, degree, degree), cpus)
     edges = np.bincount(owner, weights=degree, minlength=nodes)
     return imbalance(edges), imbalance(np.bincount(owner, minlength=nodes))
 

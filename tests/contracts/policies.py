@@ -15,9 +15,9 @@ import pytest
 
 from evener.graph.graph import Graph
 from evener.partition.build import partition
-from evener.partition.owners import owners
 from evener.partition.policy import find_policy
 from evener.partition.statistics import imbalance
+from support.owners import owners
 
 __all__ = ["PolicyContract"]
 

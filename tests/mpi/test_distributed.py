@@ -271,6 +271,7 @@ def test_text_with_options(tmp_path):
         (b"ann bob\n" * 90 + b'ann "b o b"\n', r"line 91: expected fields without quotes and one kind"),
         (b"ann bob\n" * 90 + b"ann bob 3\n", r"line 91: expected 2 fields"),
         (b"# a\nsource\ttarget\nann\tbob\n", r"line 2: expected an edge, found column names; convert"),
+        (b"u v\n" + b"0 1\n" * 50 + b"# 2\n" + b"0 1\n" * 9, r"line 52: expected two integer vertex ids"),
     ],
 )
 def test_an_error_in_one_part_is_raised_on_all_ranks(tmp_path, text, sentence):

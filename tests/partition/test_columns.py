@@ -5,9 +5,12 @@ CPU twins of the GPU kernels build and use the blocks, on CPU elements that imit
 
 from __future__ import annotations
 
+import weakref
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ import pytest
 import evener as ev
 from evener.elements import CpuElement
 from evener.elements.cuda.modules import ModuleCache
+from evener.engine.engine import Engine
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.column_blocks import LANES, NO_TARGET, PLACES, SLICES
 from evener.partition.footprint import bytes_excluding_edges, column_block_bytes
@@ -26,6 +30,12 @@ from support.twins.column_blocks import high_column, low_column, pair_of
 placing = import_module("evener.partition.column_blocks")
 COLUMNS = 64
 PLENTY = 1 << 40
+
+
+def blocks_of(partition, element):
+    """Return the column blocks of the in-edges of a partition on an element."""
+    pg = SimpleNamespace(partitions=[partition], elements=[element], run_cache={}, mirrors_of=lambda _: 0)
+    return placing.column_blocks_of(pg, 0, "in_")
 
 
 class Tabled(CpuElement):
@@ -230,7 +240,7 @@ def test_an_element_with_separate_memory(monkeypatch):
     pg = ev.partition(GRAPHS["rmat"](), on=["apart:1"], directions="in")
     (partition,) = pg.partitions
     assert isinstance(pg.elements[0], ApartElement)
-    assert placing.column_blocks_of(partition, partition.in_, pg.elements[0]) is not None
+    assert blocks_of(partition, pg.elements[0]) is not None
 
 
 @pytest.mark.usefixtures("tables")
@@ -257,12 +267,12 @@ def test_no_blocks_for_float64():
 @pytest.mark.usefixtures("eager")
 def test_no_blocks_on_an_element_without_tables():
     pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
-    assert placing.column_blocks_of(pg.partitions[0], pg.partitions[0].in_, pg.elements[0]) is None
+    assert placing.column_blocks_of(pg, 0, "in_") is None
 
 
 def test_no_blocks_for_a_small_graph():
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
-    assert placing.column_blocks_of(partition, partition.in_, Tabled("tabled", 1)) is None
+    assert blocks_of(partition, Tabled("tabled", 1)) is None
     assert partition.in_.derived == {}
 
 
@@ -270,9 +280,9 @@ def test_no_blocks_for_a_small_graph():
 def test_blocks_need_a_minimum_of_edges(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     monkeypatch.setattr(placing, "MIN_EDGES", partition.in_.count + 1)
-    assert placing.column_blocks_of(partition, partition.in_, Tabled("tabled", 1)) is None
+    assert blocks_of(partition, Tabled("tabled", 1)) is None
     monkeypatch.setattr(placing, "MIN_EDGES", partition.in_.count)
-    assert placing.column_blocks_of(partition, partition.in_, Tabled("tabled", 1)) is not None
+    assert blocks_of(partition, Tabled("tabled", 1)) is not None
 
 
 @pytest.mark.usefixtures("tables")
@@ -308,7 +318,7 @@ def test_no_blocks_for_edges_in_host_memory():
     on_host = replace(partition, in_=replace(partition.in_, targets=Mapped()))
     on_host = replace(on_host, out=on_host.in_)
     assert on_host.host_edges == 32
-    assert placing.column_blocks_of(on_host, on_host.in_, Tabled("tabled", 1)) is None
+    assert blocks_of(on_host, Tabled("tabled", 1)) is None
 
 
 @pytest.mark.usefixtures("tables")
@@ -369,8 +379,36 @@ def test_blocks_need_at_most_the_estimated_bytes():
     assert made.nbytes <= estimate <= 1.25 * made.nbytes
     for spare, enough in ((estimate, True), (estimate - 1, False), (2 * partition.in_.count, False)):
         element = Tabled("tabled", 1)
-        again = placing.build_column_blocks(partition, partition.in_, element, COLUMNS, spare)
-        assert (again is not None) == enough
+        with nullcontext() if enough else pytest.raises(DeviceOutOfMemory, match="tabled has too little"):
+            assert placing.build_column_blocks(partition, partition.in_, element, COLUMNS, spare)
+
+
+@pytest.mark.usefixtures("eager")
+def test_counts_of_bands_need_room(monkeypatch):
+    partition, made = built(GRAPHS["rmat"]())
+    monkeypatch.setattr(placing, "BAND_COLUMNS", 1)  # 4 bytes for each tile and vertex
+    bands = 4 * len(made.tile_row) * len(partition.vertices)
+    with pytest.raises(DeviceOutOfMemory) as caught:
+        placing.build_column_blocks(partition, partition.in_, Tabled("tabled", 1), COLUMNS, bands)
+    assert caught.value.needed >= bands
+
+
+@pytest.mark.usefixtures("tables")
+def test_more_room_is_used_by_the_next_run(monkeypatch):
+    """Arrays of an earlier run are freed before the room is known, and a full GPU is asked again."""
+    pg = ev.partition(GRAPHS["rmat"](), on="cpu:1")
+    engine = Engine(pg, "search")
+    part, freed, room = weakref.ref(engine.work_arrays(("owned", "uint32", None))[0].parts[0]), [], [0]
+    engine.finish()
+    del engine
+    monkeypatch.setattr(CpuElement, "room_after", lambda *_: freed.append(part() is None) or room[0])
+    assert part() is not None
+    ev.pagerank(pg, tol=0, max_iter=2)
+    assert freed == [True]
+    assert "column_blocks" not in pg.partitions[0].in_.derived
+    room[0] = PLENTY
+    ev.pagerank(pg, tol=0, max_iter=2)
+    assert pg.partitions[0].in_.derived["column_blocks"] is not None
 
 
 @pytest.mark.usefixtures("tables")
@@ -378,7 +416,7 @@ def test_blocks_leave_room_for_runs(monkeypatch):
     partition = ev.partition(GRAPHS["rmat"](), on="cpu:1").partitions[0]
     asked = []
     monkeypatch.setattr(CpuElement, "room_after", lambda _, taken: asked.append(taken) or 0)
-    assert placing.column_blocks_of(partition, partition.in_, CpuElement("cpu:1", 1)) is None
+    assert blocks_of(partition, CpuElement("cpu:1", 1)) is None
     assert asked == [partition.nbytes]
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import evener as ev
 from contracts.policies import PolicyContract
-from evener.partition.owners import edge_shares, owners
+from evener.partition.owners import edge_shares
 from evener.partition.policy import PLANNED, check_needs, find_policy, policy_names
+from support.owners import owners
 from support.pair_cover import pairwise_cover
 
 

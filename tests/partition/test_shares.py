@@ -9,10 +9,10 @@ import evener as ev
 from evener.elements import CpuElement
 from evener.partition.degrees import vertices_as_stored
 from evener.partition.estimate import GraphSizes, estimate_shares
-from evener.partition.owners import owners
 from evener.partition.policy import find_policy, policy_names
 from evener.testing.ranks import run_ranks
 from support.fake_gpu import FakeGpu
+from support.owners import owners
 
 N, EDGES = 2000, 16_000
 # The policies that by definition do not give shares of the stored edges, and what they divide instead.

@@ -54,8 +54,8 @@ OF_CONTRACTS = {
     "evener.algorithms.spanning_forest:kernels",
     *(file for file in OF_ALGORITHMS if file.startswith("evener.primitives:")),
 }
-# For exchange verbs that none of the five algorithms uses. The transport contract tests them.
-OF_NO_ALGORITHM = {"exchange.push_add", "exchange.push_min"}
+# For exchange verbs that none of the five algorithms uses, and for own algorithms. Contracts test them.
+OF_NO_ALGORITHM = {"bits.copy", "exchange.push_add", "exchange.push_min"}
 # CPU twins in the tests, for kernels that no CPU run calls.
 TWINS = {
     "column_blocks": column_blocks,

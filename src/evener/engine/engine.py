@@ -22,11 +22,11 @@ from evener.engine.exchange.exchange import Exchange
 from evener.engine.exchange.network import connect_ranks
 from evener.engine.executor import no_steps, run_steps, worker_count
 from evener.engine.group import forget_group, group_of
-from evener.engine.kept_arrays import keep_arrays
 from evener.engine.recorder import Recorder
 from evener.engine.workspace import Workspace
 from evener.errors import ArgumentError, DeviceError
 from evener.graph.checks import type_name
+from evener.partition.kept_arrays import keep_arrays
 from evener.system.agreement import collective, on_all_ranks
 
 if TYPE_CHECKING:

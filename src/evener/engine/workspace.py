@@ -9,10 +9,10 @@ import numpy as np
 
 from evener.elements.protocols import copy_between
 from evener.engine.array import PartitionedArray
-from evener.engine.kept_arrays import take_arrays
 from evener.engine.layout import Layout, layout_of
 from evener.errors import ArgumentError
 from evener.kernels.vertex import NO_VERTEX
+from evener.partition.kept_arrays import take_arrays
 from evener.system.memory import require_for_run, translate_errors
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from evener.engine.kept_arrays import Arrays
+    from evener.partition.kept_arrays import Arrays
     from evener.partition.partitioned import PartitionedGraph
 
     T = TypeVar("T")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.graph.csr import CSR
     from evener.graph.gpu_arrays import GpuArray
 
-__all__ = ["GpuEdges", "edges_on_gpu", "edges_on_host"]
+__all__ = ["EdgeParts", "GpuEdges", "edges_on_gpu", "edges_on_host"]
 
 # Largest span of ids for flags, per edge end, and a span that always suits: 8 bytes per id.
 _SPAN_PER_END, _SMALL_SPAN = 8, 1 << 23
@@ -32,8 +32,107 @@ _INFINITE = {4: 0x7F800000, 8: 0x7FF0000000000000}
 _ALL = (1 << 64) - 1
 
 
+class EdgeParts:
+    """Edges that a GPU reads in parts, and their rows.
+
+    Attributes
+    ----------
+    element : CudaElement
+        The GPU.
+    n : int
+        The number of vertices.
+    weight_dtype : dtype or None
+    """
+
+    element: CudaElement
+    n: int
+
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """The dtype of the weights, or None."""
+        raise NotImplementedError
+
+    @property
+    def rows_of_edge(self) -> int:
+        """The argument `both` of kernels that count or list rows."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterable[GpuEdges]:
+        """Return the edges in parts whose arrays are in memory."""
+        raise NotImplementedError
+
+    def row_lengths(self) -> Any:
+        """Return the number of edges in each row, uint32 on the GPU, shape (n,)."""
+        lengths = self.element.allocate(self.n, np.uint32, 0)
+        for part in self.parts():
+            self._run("count_rows", part.tails, part.heads, self.rows_of_edge, lengths)
+        return lengths
+
+    def offsets_of(self, lengths: Any) -> Any:
+        """Return the bounds of rows, uint64 on the GPU, shape (n + 1,), given their lengths."""
+        offsets = self.element.allocate(self.n + 1, np.uint64)
+        self.element.run(self.element.kernel("scan.offsets_of"), lengths, offsets)
+        return offsets
+
+    def keys_of_rows(self, local: Any, first: int, last: int, keys: Any) -> tuple[Any, Any]:
+        """Return keys that sort the edges of the rows ``first:last`` by row and target, and the weights.
+
+        Rows and targets are numbers in `local`, or vertices if it is empty. A key has the row from `first` on
+        in its high half, and the target in its low half. `keys` has space for a key per edge. Without
+        weights, the keys are in any order. Else keys and weights ascend by weight, and weights are unsigned
+        integers with their bits.
+        """
+        length = self.element.allocate(1, np.uint64, 0)
+        rows = self.rows_of_edge, local, first, last, length, keys
+        if self.weight_dtype is None:
+            for part in self.parts():
+                self._run("append_keys", part.tails, part.heads, *rows)
+            return keys, None
+        bits, count = np.dtype(f"u{self.weight_dtype.itemsize}"), len(keys)
+        given, by_weight = (self.element.allocate(count, bits) for _ in range(2))
+        for part in self.parts():
+            self._run("append_weighted", part.tails, part.heads, part.weights.view(bits), *rows, given)
+        # The order of the appended edges differs from run to run.
+        signs = csr.weight_signs(self.weight_dtype).astype(np.uint64)
+        self._run("weight_keys", given, *signs, by_weight)
+        order = self.element.argsort(by_weight)
+        return self._taken(keys, order), self._taken(given, order)
+
+    def sorted_keys(self, first: int, last: int, count: int) -> tuple[Any, Any]:
+        """Return the sorted keys of `keys_of_rows`, and the weights or None, on the GPU.
+
+        `count` is the number of edges in the rows ``first:last``.
+        """
+        element, none = self.element, self.element.allocate(0, np.uint32)
+        keys, weights = self.keys_of_rows(none, first, last, element.allocate(count, np.uint64))
+        if weights is None:
+            element.sort(keys)
+            return keys, None
+        order = element.argsort(keys)
+        return self._taken(keys, order), self._taken(weights, order).view(self.weight_dtype)
+
+    def first_of_equal(self, keys: Any, weights: Any) -> tuple[Any, Any]:
+        """Return the first of equal sorted keys, and their weights or None."""
+        flags = self.element.allocate(len(keys), np.uint8)
+        self._run("mark_first", keys, flags)
+        order = self.element.positions(flags)
+        return self._taken(keys, order), self._taken(weights, order)
+
+    def _taken(self, values: Any, order: Any) -> Any:
+        """Return values in an order; None for None."""
+        if values is None:
+            return None
+        bits = np.dtype(f"u{values.itemsize}")
+        taken = self.element.allocate(len(order), bits)
+        self._run("take", values.view(bits), order, taken)
+        return taken.view(values.dtype)
+
+    def _run(self, name: str, *args: Any) -> Any:
+        return self.element.run(self.element.kernel(f"edge_list.{name}"), *args)
+
+
 @dataclass(frozen=True, eq=False)
-class GpuEdges:
+class GpuEdges(EdgeParts):
     """The edges of a graph in the memory of a GPU, in any order.
 
     Attributes
@@ -81,6 +180,11 @@ class GpuEdges:
         return None if self.weights is None else self.weights.dtype
 
     @property
+    def rows_of_edge(self) -> int:
+        """The argument `both` of kernels that count or list rows."""
+        return int(self.both)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return sum(a.nbytes for a in (self.tails, self.heads, self.weights, self.ids) if a is not None)
@@ -98,73 +202,12 @@ class GpuEdges:
         return replace(self, tails=self.heads, heads=self.tails)
 
     def parts(self) -> Iterable[GpuEdges]:
-        """Return the edges in parts whose arrays are in memory: here one part."""
+        """Return all edges: their arrays are in memory."""
         return (self,)
 
-    @property
-    def both_argument(self) -> int:
-        """The argument `both` of kernels that count or list rows."""
-        return int(self.both)
-
-    def row_lengths(self) -> Any:
-        """Return the number of edges in each row, uint32 on the GPU, shape (n,)."""
-        lengths = self.element.allocate(self.n, np.uint32, 0)
-        for part in self.parts():
-            self._run("count_rows", part.tails, part.heads, self.both_argument, lengths)
-        return lengths
-
-    def offsets_of(self, lengths: Any) -> Any:
-        """Return the bounds of rows, uint64 on the GPU, shape (n + 1,), given their lengths."""
-        offsets = self.element.allocate(self.n + 1, np.uint64)
-        self.element.run(self.element.kernel("scan.offsets_of"), lengths, offsets)
-        return offsets
-
-    def keys_of_rows(self, local: Any, first: int, last: int, keys: Any) -> tuple[Any, Any]:
-        """Return keys that sort the edges of the rows ``first:last`` by row and target, and the weights.
-
-        Rows and targets are numbers in `local`, or vertices if it is empty. A key has the row from `first` on
-        in its high half, and the target in its low half. `keys` has space for a key per edge. Without
-        weights, the keys are in any order. Else keys and weights ascend by weight, and weights are unsigned
-        integers with their bits.
-        """
-        length = self.element.allocate(1, np.uint64, 0)
-        rows = self.both_argument, local, first, last, length, keys
-        if self.weights is None:
-            for part in self.parts():
-                self._run("append_keys", part.tails, part.heads, *rows)
-            return keys, None
-        bits, count = np.dtype(f"u{self.weights.itemsize}"), len(keys)
-        given, by_weight = (self.element.allocate(count, bits) for _ in range(2))
-        for part in self.parts():
-            self._run("append_weighted", part.tails, part.heads, part.weights.view(bits), *rows, given)
-        # The order of the appended edges differs from run to run.
-        signs = csr.weight_signs(self.weights.dtype).astype(np.uint64)
-        self._run("weight_keys", given, *signs, by_weight)
-        order = self.element.argsort(by_weight)
-        return self._taken(keys, order), self._taken(given, order)
-
-    def sorted_keys(
-        self, first: int = 0, last: int | None = None, count: int | None = None
-    ) -> tuple[Any, Any]:
-        """Return the sorted keys of rows, as in `keys_of_rows`, and the weights or None, on the GPU.
-
-        By default, all rows. Otherwise, `count` is the number of edges in the rows ``first:last``.
-        """
-        element, none = self.element, self.element.allocate(0, np.uint32)
-        keys = element.allocate(self.m if count is None else count, np.uint64)
-        keys, weights = self.keys_of_rows(none, first, self.n if last is None else last, keys)
-        if weights is None:
-            element.sort(keys)
-            return keys, None
-        order = element.argsort(keys)
-        return self._taken(keys, order), self._taken(weights, order).view(self.weight_dtype)
-
-    def first_of_equal(self, keys: Any, weights: Any) -> tuple[Any, Any]:
-        """Return the first of equal sorted keys, and their weights or None."""
-        flags = self.element.allocate(len(keys), np.uint8)
-        self._run("mark_first", keys, flags)
-        order = self.element.positions(flags)
-        return self._taken(keys, order), self._taken(weights, order)
+    def all_sorted(self) -> tuple[Any, Any]:
+        """Return the sorted keys of all rows, and the weights or None, as `sorted_keys` does."""
+        return self.sorted_keys(0, self.n, self.m)
 
     def without_loops(self) -> GpuEdges:
         """Return the edges that are no self-loops."""
@@ -178,19 +221,10 @@ class GpuEdges:
         """Return different edges: the lightest of repeated edges."""
         if self.both:
             self._run("order_ends", self.tails, self.heads)  # the arrays are copies
-        keys, weights = self.first_of_equal(*replace(self, both=False).sorted_keys())
+        keys, weights = self.first_of_equal(*replace(self, both=False).all_sorted())
         tails, heads = (self.element.allocate(len(keys), np.uint32) for _ in range(2))
         self._run("split_keys", keys, tails, heads)
         return replace(self, tails=tails, heads=heads, weights=weights)
-
-    def _taken(self, values: Any, order: Any) -> Any:
-        """Return values in an order; None for None."""
-        if values is None:
-            return None
-        bits = np.dtype(f"u{values.itemsize}")
-        taken = self.element.allocate(len(order), bits)
-        self._run("take", values.view(bits), order, taken)
-        return taken.view(values.dtype)
 
     def weight_sample(self, count: int) -> NDArray[Any]:
         """Return about `count` of the weights, in host memory."""
@@ -199,7 +233,7 @@ class GpuEdges:
 
     def host_weight_sums(self) -> NDArray[np.float64]:
         """Return the sum of the weights in each row, in host memory."""
-        _, weights = self.sorted_keys()
+        _, weights = self.all_sorted()
         offsets = self.offsets_of(self.row_lengths())
         sums = self.element.allocate(self.n, np.float64)
         self._run("sum_rows", offsets, weights, sums)
@@ -219,9 +253,6 @@ class GpuEdges:
         weights = None if self.weights is None else download(self.weights)
         tails, heads = download(self.tails), download(self.heads)
         return csr.from_edges(tails, heads, weights, symmetrise=self.both, n=self.n)
-
-    def _run(self, name: str, *args: Any) -> Any:
-        return self.element.run(self.element.kernel(f"edge_list.{name}"), *args)
 
     def _result(self, name: str, *args: Any) -> int:
         return int(self.element.result(self._run(name, *args)))

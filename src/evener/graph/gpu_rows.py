@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from evener.elements.cuda.element import CudaElement
     from evener.graph.csr import CSR
 
-__all__ = ["GpuRows", "RowPiece"]
+__all__ = ["GpuPiece", "GpuRows"]
 
 # Weights of a piece in the sample.
 _SAMPLE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class RowPiece:
+class GpuPiece:
     """The rows of consecutive vertices in the memory of a GPU.
 
     Attributes
@@ -54,7 +54,7 @@ class GpuRows:
 
     Parameters
     ----------
-    pieces : dict of list of RowPiece
+    pieces : dict of list of GpuPiece
         The pieces by direction, "out" or "in", in the order of their vertices.
     n : int
         The number of vertices.
@@ -71,7 +71,7 @@ class GpuRows:
 
     def __init__(
         self,
-        pieces: Mapping[str, list[RowPiece]],
+        pieces: Mapping[str, list[GpuPiece]],
         n: int,
         *,
         both: bool,
@@ -88,9 +88,13 @@ class GpuRows:
         self.weight_range = (min(ends), max(ends)) if ends else (1.0, 1.0)
         some = [gpu.run(w[:: max(1, len(w) // _SAMPLE)].copy) for gpu, w in weights]
         self._sample = [gpu.download(own) for (gpu, _), own in zip(weights, some, strict=True)]
-        weight = 0 if self.weight_dtype is None else self.weight_dtype.itemsize
-        # As in host memory.
-        self.nbytes = 8 * (n + 1) + self.m * (4 + weight)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays of one direction."""
+        stored = next(iter(self.pieces.values()))
+        arrays = [array for piece in stored for array in (piece.lengths, piece.targets, piece.weights)]
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def are_on(self, memories: set[object]) -> bool:
         """Return whether the GPUs with these memories have all rows."""

@@ -23,7 +23,7 @@ def edge_index(graph: Adjacency) -> tuple[Any, Any]:
     """Return the tails and heads of all stored edges, and their weights or None; see `Graph.to_torch`."""
     torch = _torch()
     if isinstance(graph.gpu_edges, GpuEdges):
-        keys, weights = graph.gpu_edges.sorted_keys()
+        keys, weights = graph.gpu_edges.all_sorted()
         keys = torch.from_dlpack(keys.view(np.int64))
         ends = torch.stack([keys >> 32 & _LOW_HALF, keys & _LOW_HALF])
         return ends, None if weights is None else torch.from_dlpack(weights)
@@ -37,7 +37,7 @@ def csr_tensor(graph: Adjacency) -> Any:
     """Return the weights of all stored edges, or ones, as a sparse tensor; see `Graph.to_torch`."""
     torch = _torch()
     if isinstance(graph.gpu_edges, GpuEdges):
-        keys, weights = graph.gpu_edges.sorted_keys()
+        keys, weights = graph.gpu_edges.all_sorted()
         offsets = graph.gpu_edges.offsets_of(graph.gpu_edges.row_lengths())
         offsets = torch.from_dlpack(offsets.view(np.int64))
         heads = torch.from_dlpack(keys.view(np.int64)) & _LOW_HALF

@@ -25,7 +25,7 @@ from evener.partition.numbering import gathered
 from evener.partition.owners import Division, edge_shares, owners
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
-from evener.partition.policy import check_policy
+from evener.partition.policy import Processors, check_policy
 from evener.partition.processors import all_elements, note_shared_gpus
 from evener.partition.transfer import transfer_partitions
 from evener.system import memory
@@ -181,11 +181,9 @@ def place_graph(graph: Graph, placement: Placement, *, seed: int = 0) -> Partiti
         policy = world.allgather(own)[0]
 
     def owners_of(vertices: Vertices) -> NDArray[Any]:
-        return owners(
-            vertices.by_degree, vertices.degree, policy=policy, shares=shares, on_cpu=on_cpu, ranks=ranks,
-            most_edges=most_edges(graph, directions, shares, rooms, ranks),
-            total_degree=vertices.total_degree, graph=graph, seed=seed,
-        )  # fmt: skip
+        most = most_edges(graph, directions, shares, rooms, ranks)
+        processors = Processors(shares, np.array(on_cpu), np.array(ranks), np.array(most))
+        return owners(policy, vertices, processors, seed)
 
     hint = with_placement_hint(graph, elements, directions=directions) if whole else nullcontext()
     division = Division(policy, shares, seed)

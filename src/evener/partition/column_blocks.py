@@ -10,21 +10,22 @@ columns after another, so that the values of a band stay in the L2 cache.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evener.errors import DeviceOutOfMemory
 from evener.kernels.cpu.column_blocks import LANES, PLACES, SLICES
 from evener.partition.footprint import column_block_bytes, run_bytes
+from evener.partition.kept_arrays import free_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evener.elements import Element
     from evener.partition.partition import Edges, Partition
+    from evener.partition.partitioned import PartitionedGraph
 
 __all__ = ["ColumnBlocks", "Items", "build_column_blocks", "column_blocks_of", "spare"]
 
@@ -149,33 +150,37 @@ class ColumnBlocks:
             )
 
 
-def column_blocks_of(
-    partition: Partition, edges: Edges | None, element: Element, elsewhere: int = 0
-) -> ColumnBlocks | None:
-    """Return the in-edges or the out-edges of a partition in column blocks, which the first call builds.
-
-    `elsewhere` is the number of mirrors of the partition's vertices on other elements.
+def column_blocks_of(pg: PartitionedGraph, p: int, direction: Literal["in_", "out"]) -> ColumnBlocks | None:
+    """Return the edges of a partition of this rank in column blocks, which the first call builds.
 
     Return None on a CPU, or for a small graph. Also return None with edges in host memory, or without room
     for a second copy. Kernels then read the edges row by row.
     """
-    columns = element.table_columns
+    partition, element = pg.partitions[p], pg.elements[p]
+    columns, edges = element.table_columns, getattr(partition, direction)
     if edges is None or not columns or partition.host_edges or edges.count < MIN_EDGES:
         return None
     if "column_blocks" not in edges.derived:
-        # Another process may have taken the free memory since; the next run tries again.
-        with suppress(DeviceOutOfMemory):
-            room = spare(partition, element, elsewhere)
-            edges.derived["column_blocks"] = build_column_blocks(partition, edges, element, columns, room)
-    return edges.derived.get("column_blocks")
+        needed = edges.derived.get("column_block_bytes")
+        if needed is None:
+            free_arrays(pg)
+        room = spare(partition, element, pg.mirrors_of(p))
+        if needed is None or needed <= room:
+            try:
+                built = build_column_blocks(partition, edges, element, columns, room)
+                edges.derived["column_blocks"] = built
+            except DeviceOutOfMemory as error:  # a later run may find more room
+                edges.derived["column_block_bytes"] = error.needed
+    blocks: ColumnBlocks | None = edges.derived.get("column_blocks")
+    return blocks
 
 
 def build_column_blocks(
-    partition: Partition, edges: Edges, element: Element, columns: int, spare: float
+    partition: Partition, edges: Edges, element: Element, columns: int, room: float
 ) -> ColumnBlocks | None:
     """Sort a partition's in-edges or out-edges into blocks of `columns` columns.
 
-    Return None if an item is too long, or the blocks need more than `spare` bytes.
+    Return None if an item is too long. Raises DeviceOutOfMemory if the blocks need more than `room` bytes.
     """
     tile_row, tile_width = _tiles(edges, element, columns)
     tiles, blocks = len(tile_row), min(-(-len(partition.vertices) // columns), _MAX_BLOCKS)
@@ -190,9 +195,15 @@ def build_column_blocks(
         run(kernel, *args, ends)
         return element.download(ends).reshape(-1, SLICES)
 
-    # Stop early if the result cannot fit: it has at least two bytes per edge.
-    if column_block_bytes(tiles, blocks, 0, 0, 0) + 2 * edges.count > spare:
-        return None
+    def require(needed: int) -> None:
+        if needed > room:
+            msg = f"{element.name} has too little memory for column blocks"
+            raise DeviceOutOfMemory(msg, needed=needed, available=int(room))
+
+    # Stop early if the result cannot fit: it has at least two bytes per edge. Counts of bands come before.
+    bounds, own_bands = _bands(partition)
+    bands = len(bounds) - 1
+    require(column_block_bytes(tiles, blocks, 0, 0, 0) + max(2 * edges.count, 4 * tiles * bands))
     bitmaps = element.allocate(tiles * words, np.uint32)
     run("choose", columns, blocks, MIN_TILE_EDGES, bitmaps)
     chosen = element.download(bitmaps).reshape(tiles, words)
@@ -206,8 +217,7 @@ def build_column_blocks(
     tile, block, ends = tile[stays], block[stays], ends[stays]
     chosen &= np.packbits(worth, bitorder="little").view(np.uint32)
     bitmaps = element.upload(chosen.reshape(-1))
-    bounds, own_bands = _bands(partition)
-    counts = element.allocate(tiles * (len(bounds) - 1), np.uint32)
+    counts = element.allocate(tiles * bands, np.uint32)
     run("count_remainder", columns, blocks, bitmaps, partition.owned, BAND_COLUMNS, own_bands, counts)
     rest, first_band, end_band = _band_items(element.download(counts).reshape(tiles, -1))
     del counts  # its memory is for the blocks
@@ -226,8 +236,9 @@ def build_column_blocks(
     local_steps, rest_steps = (int(e[:, -1].sum(dtype=np.int64)) for e in (ends, rest_ends))
     needed = column_block_bytes(tiles, blocks, len(place), local_steps + rest_steps, int(tile_places[-1]))
     longest = max(int(e[:, -1].max(initial=0)) for e in (ends, rest_ends))
-    if longest > _MAX_ITEM_STEPS or local_steps + 16 * len(tile) >= _MAX_STEPS or needed > spare:
+    if longest > _MAX_ITEM_STEPS or local_steps + 16 * len(tile) >= _MAX_STEPS:
         return None
+    require(needed)
 
     def items(
         kernel: str, own: NDArray[np.uint32], ends: NDArray[np.uint32], places: NDArray[np.uint64], *args: Any

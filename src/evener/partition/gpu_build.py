@@ -134,29 +134,23 @@ class RowsBuild:
 
     def degrees(self) -> tuple[Any, Any] | None:
         """Return the out-degrees and the degrees of all vertices; None if a degree is too high."""
-        out_degree = self.degrees_in("out")
-        degree = self.degrees_in("out", "in") if self.graph.directed else out_degree
-        return None if out_degree is None or degree is None else (out_degree, degree)
+        out_degree = degree = self.degrees_in("out")
+        if self.graph.directed and out_degree is not None:
+            degree = self.degrees_in("in", self.element.run(out_degree.copy))
+        return None if degree is None else (out_degree, degree)
 
-    def degrees_in(self, *directions: str) -> Any:
-        """Return the edges of each vertex of the graph in some directions; None if they are too many."""
-        element, graph = self.element, self.graph
-        stored = [d for d in directions if d in graph.stored_directions]
-        if len(stored) == len(directions):
-            degree = element.allocate(graph.n, np.uint32, 0)
-        else:
-            counted = graph.in_degree() if "out" in stored else graph.out_degree()
-            if counted.max(initial=0) > MAX_DEGREE:
-                return None
-            degree = element.upload(counted.astype(np.uint32))
-        for d in stored:
-            offsets = self.offsets.get(d)
-            if offsets is None:
-                offsets = self.offsets_of(d)
-            # The kernel returns the complement of the highest degree.
-            if (1 << 64) - 1 - self.result("add_degrees", offsets, degree) > MAX_DEGREE:
-                return None
-        return degree
+    def degrees_in(self, direction: str, others: Any = None) -> Any:
+        """Return the edges of each vertex in a direction, added to `others`; None if they are too many."""
+        element, graph, offsets = self.element, self.graph, self.offsets.get(direction)
+        if offsets is None and direction in graph.stored_directions:
+            offsets = self.offsets_of(direction)
+        elif offsets is None:
+            counted = graph.in_degree() if direction == "in" else graph.out_degree()
+            offsets = element.upload(np.cumsum(np.append(np.uint64(0), counted), dtype=np.uint64))
+        degree = element.allocate(graph.n, np.uint32, 0) if others is None else others
+        # The kernel returns the complement of the highest degree.
+        highest = (1 << 64) - 1 - self.result("add_degrees", offsets, degree)
+        return None if highest > MAX_DEGREE else degree
 
     def find_rows(self, p: int, number_bounds: NDArray[np.int64], arrays: VertexArrays) -> None:
         """Find the bounds of the rows of partition `p`, given the first number of each partition."""

@@ -9,14 +9,14 @@ import numpy as np
 from evener.errors import ArgumentError
 from evener.graph.checks import is_number
 from evener.partition.orders import owner_array
-from evener.partition.policy import Processors, Vertices, find_policy
+from evener.partition.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from evener.graph.graph import Graph
+    from evener.partition.policy import Processors, Vertices
 
 __all__ = ["Division", "check_alpha", "edge_shares", "owners"]
 
@@ -65,33 +65,9 @@ def edge_shares(
     return share
 
 
-def owners(
-    by_degree: NDArray[np.uint32],
-    degree: NDArray[np.unsignedinteger[Any]],
-    *,
-    policy: str,
-    shares: NDArray[np.float64],
-    on_cpu: Sequence[bool] | None = None,
-    ranks: Sequence[int] | None = None,
-    most_edges: Sequence[float] | None = None,
-    total_degree: NDArray[np.unsignedinteger[Any]] | None = None,
-    graph: Graph | None = None,
-    seed: int = 0,
-) -> NDArray[Any]:
-    """Return the element that owns each vertex, of the type of `owner_array`.
-
-    The arguments are as in `Vertices` and `Processors`. By default, all elements are CPUs of one rank, and
-    `total_degree` is `degree`. Policies that read edges need the graph.
-    """
-    rule = find_policy(policy)
-    count = len(shares)
-    if count == 1 or len(by_degree) == 0:
-        return owner_array(len(by_degree), count)
-    processors = Processors(
-        shares,
-        np.ones(count, bool) if on_cpu is None else np.asarray(on_cpu, bool),
-        np.zeros(count, np.int64) if ranks is None else np.asarray(ranks, np.int64),
-        np.full(count, np.inf) if most_edges is None else np.asarray(most_edges, np.float64),
-    )
-    every = degree if total_degree is None else total_degree
-    return rule.owners(Vertices(by_degree, degree, every, graph), processors, seed)
+def owners(policy: str, vertices: Vertices, processors: Processors, seed: int = 0) -> NDArray[Any]:
+    """Return the element that owns each vertex, of the type of `owner_array`."""
+    count = len(processors.shares)
+    if count == 1 or len(vertices.degree) == 0:
+        return owner_array(len(vertices.degree), count)
+    return find_policy(policy).owners(vertices, processors, seed)

@@ -40,9 +40,8 @@ def message_columns(
     with np.errstate(over="ignore"):
         if np.float32(identity) != identity:
             return columns
-    for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True)):
-        edges = getattr(partition, direction)
-        blocks = column_blocks_of(partition, edges, element, pg.mirrors_of(p))
+    for p, element in enumerate(pg.elements):
+        blocks = column_blocks_of(pg, p, direction)
         if blocks is not None and identity != 0:
             try:
                 own = element.allocate(len(blocks.partial), np.float32, identity)

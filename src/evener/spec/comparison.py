@@ -188,24 +188,11 @@ def _timed_owners(
     name: str, vertices: Vertices, processors: Processors, seed: int
 ) -> tuple[NDArray[Any], float]:
     """Return the owners by a policy, and the seconds that choosing them took, without compiling kernels."""
-    more: dict[str, Any] = {
-        "policy": name,
-        "shares": processors.shares,
-        "on_cpu": processors.on_cpu,
-        "ranks": processors.ranks,
-        "most_edges": processors.most_edges,
-        "seed": seed,
-    }
-
-    def of(some: Vertices) -> NDArray[Any]:
-        total, graph = some.total_degree, some.graph
-        return owners(some.by_degree, some.degree, total_degree=total, graph=graph, **more)
-
     tiny = Graph.from_edges([0], [1], directed=vertices.graph is not None and vertices.graph.directed)
     two = np.ones(2, vertices.degree.dtype)
-    of(Vertices(np.arange(2, dtype=np.uint32), two, two, tiny))
+    owners(name, Vertices(np.arange(2, dtype=np.uint32), two, two, tiny), processors, seed)
     start = perf_counter()
-    owner = of(vertices)
+    owner = owners(name, vertices, processors, seed)
     return owner, perf_counter() - start
 
 

@@ -15,7 +15,6 @@ from evener.algorithms.bfs.kernels_cpu import (
     top_down_step,
 )
 from evener.algorithms.bfs.levels_cpu import narrow_steps
-from evener.kernels.cpu.bits import copy
 from evener.kernels.cpu.frontier import to_bits, to_queue
 from evener.kernels.cpu.jit import serial
 from evener.kernels.vertex import NO_VERTEX
@@ -102,12 +101,11 @@ def all_steps(
                 next_frontier, parent, into, into_length,
             )  # fmt: skip
         else:
-            copy(visited, visited_before)
+            visited_before[:] = visited
             scatter_parents(
                 offsets, targets, vertices, owned, from_queue, from_length, parent, visited, parent
             )
             frontier_vertices, frontier_edges, _ = collect_new(
-                offsets, owned, visited_before, parent, parent, visited, depth, distance, next_frontier, into,
-                into_length,
-            )  # fmt: skip
+                offsets, owned, parent, parent, visited, depth, distance, next_frontier, into, into_length
+            )
     return vertices_read, frontier_vertices, frontier_edges, levels, np.uint64(unexplored) - left

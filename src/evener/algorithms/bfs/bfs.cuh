@@ -67,7 +67,7 @@ __device__ inline StepResult step_down(
     return own;
 }
 
-// Set `visited` and `parent` of the unvisited neighbours of `queued` vertices; see `scatter_parents`.
+// Set `visited`, and `parent` or `candidate`, of the unvisited neighbours of `queued` vertices.
 __device__ inline void scatter(
     EdgeLoop& edges, Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned,
     Array<u32> queue, u64 queued, Array<u32> parent, Bits visited, Array<u32> candidate
@@ -78,30 +78,6 @@ __device__ inline void scatter(
         if (v >= owned) candidate[v] = vertices[u];
         else parent[v] = vertices[u];
     });
-}
-
-// Append the owned vertices visited since `visited_before` to the queue; see `collect_new`.
-__device__ inline StepResult collect_visited(
-    Array<const u64> offsets, u64 owned, Bits visited_before, Bits visited, i32 level, Array<i32> distance,
-    Bits updates, Array<u32> next_queue, Array<u64> next_length
-) {
-    StepResult own = {0, 0, 0};
-    for (u64 h = warp_of_grid(); h < visited.length(); h += warps_of_grid()) {
-        u32 fresh = visited.half(h) & ~visited_before.half(h);
-        u32 mine = fresh & range_mask(h, 0, owned);
-        if (lane() == 0 && h * 32 + 32 > owned) {
-            updates.half(h) = fresh & ~mine;
-            own.new_mirrors += __popc(fresh & ~mine);
-        }
-        u64 v = h * 32 + lane();
-        if (mine >> lane() & 1) {
-            distance[v] = level;
-            own.frontier_edges += offsets[v + 1] - offsets[v];
-            append(next_queue, next_length, (u32)v);
-            own.frontier_vertices++;
-        }
-    }
-    return own;
 }
 
 // Store the halves of a bitmap.

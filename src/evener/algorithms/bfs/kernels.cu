@@ -38,29 +38,51 @@ __global__ void PARALLEL(256) top_down_step(
     results.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
 }
 
-// Set `visited` and `parent` of the unvisited neighbours of the queued vertices.
+// Set `parent` or `candidate` of the unvisited neighbours of the queued vertices.
 //
 // For a frontier with many edges, `scatter_parents` and `collect_new` together replace `top_down_step`.
+// Threads may write a parent at the same time, because all their values are of one level.
 __global__ void PARALLEL(256) scatter_parents(
     Array<const u64> offsets, Tiered<u32> targets, Array<const u32> vertices, u64 owned, Array<u32> queue,
     Array<u64> length, Array<u32> parent, Bits visited, Array<u32> candidate, Grid grid, Pieces pieces
 ) {
     EdgeLoop edges(pieces, grid);
-    scatter(edges, offsets, targets, vertices, owned, queue, look(length[0]), parent, visited, candidate);
+    edges.over(offsets, queue.at, 0, look(length[0]), Nothing(), [&](u32 u, u64 e) {
+        u64 v = read_once(targets, e);
+        if (visited.test(v)) return;
+        u32& named = v < owned ? parent[v] : candidate[v];
+        if (named == NO_VERTEX) named = vertices[u];
+    });
     if (first_of_grid()) length[0] = 0;
 }
 
-// Append the owned vertices visited since `visited_before` to the queue, and flag the mirrors in `updates`.
+// Visit the vertices that `scatter_parents` reached: queue owned vertices, flag mirrors in `updates`.
 //
-// `parent` and `candidate` are for CPUs. Returns (frontier_vertices, frontier_edges, new_mirrors).
+// Returns (frontier_vertices, frontier_edges, new_mirrors).
 __global__ void PARALLEL(256) collect_new(
-    Array<const u64> offsets, u64 owned, Bits visited_before, Array<const u32> parent,
-    Array<const u32> candidate, Bits visited, i32 level, Array<i32> distance, Bits updates,
-    Array<u32> next_queue, Array<u64> next_length, Results<u64, u64, u64> results
+    Array<const u64> offsets, u64 owned, Array<const u32> parent, Array<const u32> candidate, Bits visited,
+    i32 level, Array<i32> distance, Bits updates, Array<u32> next_queue, Array<u64> next_length,
+    Results<u64, u64, u64> results
 ) {
-    StepResult own = collect_visited(
-        offsets, owned, visited_before, visited, level, distance, updates, next_queue, next_length
-    );
+    StepResult own = {0, 0, 0};
+    for (u64 h = warp_of_grid(); h < visited.length(); h += warps_of_grid()) {
+        u32 seen = visited.half(h);
+        u64 v = h * 32 + lane();
+        bool named = v < candidate.length && (v < owned ? parent[v] : candidate[v]) != NO_VERTEX;
+        u32 fresh = __ballot_sync(ALL, named) & ~seen;
+        u32 mine = fresh & range_mask(h, 0, owned);
+        if (lane() == 0) {
+            if (fresh != 0) visited.half(h) = seen | fresh;
+            if (h * 32 + 32 > owned) updates.half(h) = fresh & ~mine;
+            own.new_mirrors += __popc(fresh & ~mine);
+        }
+        if (mine >> lane() & 1) {
+            distance[v] = level;
+            own.frontier_edges += degree_of(offsets, v);
+            append(next_queue, next_length, (u32)v);
+            own.frontier_vertices++;
+        }
+    }
     results.sum(own.frontier_vertices, own.frontier_edges, own.new_mirrors);
 }
 

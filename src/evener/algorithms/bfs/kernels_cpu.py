@@ -232,12 +232,11 @@ def _collect_worker(
 
 @parallel
 def collect_new(
-    offsets, owned, visited_before, parent, candidate, visited, level, distance, updates, next_queue,  # noqa: ARG001 - for GPUs
-    next_length,
-):  # fmt: skip
+    offsets, owned, parent, candidate, visited, level, distance, updates, next_queue, next_length
+):
     """Visit the vertices that `scatter_parents` reached: queue owned vertices, flag mirrors in `updates`.
 
-    `visited_before` is for GPUs. Returns (frontier_vertices, frontier_edges, new_mirrors).
+    Returns (frontier_vertices, frontier_edges, new_mirrors).
     """
     frontier_vertices = _ZERO
     frontier_edges = _ZERO

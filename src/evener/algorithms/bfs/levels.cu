@@ -74,6 +74,24 @@ __global__ void BLOCK(1024) narrow_steps(
     results.sum(all.vertices, all.frontier_vertices, all.frontier_edges, all.levels, all.edges);
 }
 
+// Append the vertices visited since `visited_before` to the queue. Returns vertices and out-edges.
+__device__ inline StepResult collect_visited(
+    Array<const u64> offsets, Bits visited_before, Bits visited, i32 level, Array<i32> distance,
+    Array<u32> next_queue, Array<u64> next_length
+) {
+    StepResult own = {0, 0, 0};
+    for (u64 h = warp_of_grid(); h < visited.length(); h += warps_of_grid()) {
+        u64 v = h * 32 + lane();
+        if ((visited.half(h) & ~visited_before.half(h)) >> lane() & 1) {
+            distance[v] = level;
+            own.frontier_edges += degree_of(offsets, v);
+            append(next_queue, next_length, (u32)v);
+            own.frontier_vertices++;
+        }
+    }
+    return own;
+}
+
 // Run steps of all kinds in one launch, from `source`, or from the queue if `source` is NO_VERTEX.
 //
 // A queue has `first_vertices` vertices and `first_edges` out-edges. A frontier is narrow if it has at most
@@ -172,8 +190,7 @@ __global__ void PARALLEL(256, 6) all_steps(
             );
             grid.sync();
             own = collect_visited(
-                offsets, owned, visited_before, visited, level + (i32)levels, distance, next_frontier, to,
-                to_length
+                offsets, visited_before, visited, level + (i32)levels, distance, to, to_length
             );
         }
         if (first_of_grid()) (odd ? next_length : length)[0] = 0;

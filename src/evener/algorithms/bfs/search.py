@@ -39,7 +39,7 @@ class Search:
         self.distance, self.parent = engine.owned_array("int32", -1), engine.owned_array("uint32", NO_VERTEX)
         # Without mirrors, `parent` has a value for each row, so it also serves as `offered`.
         self.offered = engine.array("uint32", NO_VERTEX) if engine.routes else self.parent
-        self.visited, self.visited_before, self.arrived, self.frontier, self.next_frontier = engine.bitmaps(5)
+        self.visited, self.arrived, self.frontier, self.next_frontier = engine.bitmaps(4)
         self.queue, self.next_queue = engine.owned_array("uint32"), engine.owned_array("uint32")
         self.length, self.next_length = engine.counters(2)
         self.level, self.frontier_vertices = 0, len(goal.numbers)
@@ -151,7 +151,7 @@ class Search:
             tuning.narrow, tuning.fused_narrow_levels, min(tuning.fused_levels, self.last_level - self.level),
             int(self.bottom_up), tuning.alpha, n // tuning.beta,
             n // tuning.flood, self.level, self.queue, self.length, self.distance, self.parent, self.visited,
-            self.visited_before, self.frontier, self.next_frontier, self.next_queue, self.next_length,
+            self.arrived, self.frontier, self.next_frontier, self.next_queue, self.next_length,
             count_active=True, count_next_active=True,
         )  # fmt: skip
         self._finish_levels(vertices, edges, levels, explored)
@@ -211,15 +211,14 @@ class Search:
         """Mark the neighbours of the frontier, then visit and queue them. Returns the numbers of `_push`."""
         engine = self.engine
         offsets, targets, _ = engine.out
-        engine.compute("bits.copy", self.visited, self.visited_before)
         engine.compute(
             kernels.scatter_parents, offsets, targets, engine.vertices, engine.owned, self.queue, self.length,
             self.parent, self.visited, self.offered,
         )  # fmt: skip
         return engine.compute(
-            kernels.collect_new, offsets, engine.owned, self.visited_before, self.parent, self.offered,
-            self.visited, self.level, self.distance, self.arrived, self.next_queue, self.next_length,
-            count_next_active=True, reduce=list,
+            kernels.collect_new, offsets, engine.owned, self.parent, self.offered, self.visited, self.level,
+            self.distance, self.arrived, self.next_queue, self.next_length, count_next_active=True,
+            reduce=list,
         )  # fmt: skip
 
     def _receive_parents(self, edges: int) -> None:

@@ -149,10 +149,8 @@ def pagerank(
     dtype = given_dtype or rank_dtype(tolerance)
     # Column blocks and strengths are part of the placement, so they are built before the run begins.
     columns = [
-        column_blocks_of(partition, partition.in_, element, pg.mirrors_of(p))
-        if dtype == "float32" and not weights
-        else None
-        for p, (partition, element) in enumerate(zip(pg.partitions, pg.elements, strict=True))
+        column_blocks_of(pg, p, "in_") if dtype == "float32" and not weights else None
+        for p in range(len(pg.partitions))
     ]
     strength = placed_strength(pg) if weights else None
     engine = run.engine()

@@ -17,8 +17,8 @@ from evener.errors import DeviceOutOfMemory
 from evener.graph.arrays import MAX_VERTICES
 from evener.graph.csr import CSR
 from evener.graph.generators.sources import KroneckerSampler, ReversedEdges, UniformEdges
-from evener.graph.gpu_edges import GpuEdges
-from evener.graph.gpu_rows import GpuRows, RowPiece
+from evener.graph.gpu_edges import EdgeParts, GpuEdges
+from evener.graph.gpu_rows import GpuPiece, GpuRows
 from evener.graph.graph import Graph
 from evener.system.memory import release_on_devices
 
@@ -68,12 +68,12 @@ def graph_on_gpu(recipe: Recipe, element: CudaElement) -> Graph | None:
 
     Return None if the edges might not fit. The recipe suits a GPU.
     """
-    source = cast("Source", recipe.source)
+    source = recipe.source
     each = _EDGE_BYTES if source.weight_dtype is None else _WEIGHTED_BYTES
     if each * source.m + 16 * source.n > element.room():
         return None
     try:
-        edges = _DrawnEdges.of(source, element, both=recipe.symmetrise).drawn(0, source.m)
+        edges = _DrawnEdges.of(recipe, element).drawn(0, source.m)
         if recipe.repeated == "drop":
             edges = edges.without_loops().without_repeats()
     except DeviceOutOfMemory:
@@ -88,12 +88,11 @@ def graph_on_gpus(recipe: Recipe, elements: Sequence[CudaElement], directions: s
     """
     if not all(one.reads(other) for one, other in permutations(elements, 2)):
         return None
-    source = cast("Source", recipe.source)
+    source = recipe.source
     wanted = ("out",) if not recipe.directed else ("out", "in") if directions == "both" else (directions,)
 
     def drawn(direction: str, element: CudaElement) -> _DrawnEdges:
-        edges = _DrawnEdges.of(source, element, both=recipe.symmetrise)
-        return replace(edges, turned=direction == "in")
+        return _DrawnEdges.of(recipe, element, turned=direction == "in")
 
     def generate(direction: str) -> CSR:
         turned = recipe.directed and direction == "in"
@@ -117,26 +116,32 @@ def graph_on_gpus(recipe: Recipe, elements: Sequence[CudaElement], directions: s
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _DrawnEdges(GpuEdges):
+class _DrawnEdges(EdgeParts):
     """The edges of a source, which a GPU draws again for each pass over them.
 
-    The arrays of the edges are empty. With `turned`, tails and heads are exchanged.
+    `both` is as in `GpuEdges`. With `turned`, tails and heads are exchanged.
     """
 
+    element: CudaElement
+    n: int
     source: Source
     arguments: Sequence[Any]
-    turned: bool = False
+    both: bool
+    turned: bool
 
     @classmethod
-    def of(cls, source: Source, element: CudaElement, *, both: bool) -> _DrawnEdges:
-        """Return the edges of a source on a GPU."""
-        none = element.allocate(0, np.uint32)
-        weights = None if source.weight_dtype is None else element.allocate(0, source.weight_dtype)
+    def of(cls, recipe: Recipe, element: CudaElement, *, turned: bool = False) -> _DrawnEdges:
+        """Return the edges of a recipe on a GPU."""
+        source = cast("Source", recipe.source)
         given = [element.upload(one) if isinstance(one, np.ndarray) else one for one in source.arguments]
         return cls(
-            element, source.n, none, none, weights, None, both,
-            generated=True, source=source, arguments=given,
-        )  # fmt: skip
+            element=element, n=source.n, source=source, arguments=given, both=recipe.symmetrise, turned=turned
+        )
+
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """The dtype of the weights, or None."""
+        return self.source.weight_dtype
 
     def parts(self) -> Iterator[GpuEdges]:
         """Draw all edges in parts."""
@@ -148,7 +153,7 @@ class _DrawnEdges(GpuEdges):
             yield self.drawn(start, min(start + _DRAWN, end))
 
     @property
-    def both_argument(self) -> int:
+    def rows_of_edge(self) -> int:
         """The argument `both` of kernels that count or list rows: undirected graphs have no self-loops."""
         return 2 if self.both else 0
 
@@ -179,10 +184,10 @@ class _DrawnEdges(GpuEdges):
         begin, end = self.source.m * part // parts, self.source.m * (part + 1) // parts
         count = self.element.kernel("edge_list.count_groups")
         for edges in self.range(begin, end):
-            self.element.run(count, edges.tails, edges.heads, self.both_argument, shift, groups)
+            self.element.run(count, edges.tails, edges.heads, self.rows_of_edge, shift, groups)
         return self.element.download(groups)
 
-    def piece(self, batches: Sequence[tuple[int, int, int]], repeated: str) -> RowPiece:
+    def piece(self, batches: Sequence[tuple[int, int, int]], repeated: str) -> GpuPiece:
         """Return the rows of consecutive batches; a batch has a first and a last vertex, and its edges."""
         element, dtype = self.element, self.weight_dtype
         first, last = batches[0][0], batches[-1][1]
@@ -202,10 +207,10 @@ class _DrawnEdges(GpuEdges):
             element.run(element.kernel("edge_list.lengths_of_keys"), keys, own)
             end += len(keys)
         element.wait()
-        return RowPiece(element, first, 0, lengths, targets[:end], None if weights is None else weights[:end])
+        return GpuPiece(element, first, 0, lengths, targets[:end], None if weights is None else weights[:end])
 
 
-def _pieces(drawn: Sequence[_DrawnEdges], repeated: str, pool: ThreadPoolExecutor) -> list[RowPiece]:
+def _pieces(drawn: Sequence[_DrawnEdges], repeated: str, pool: ThreadPoolExecutor) -> list[GpuPiece]:
     """Return the rows in one direction, with about equally many edges for each GPU."""
     n, parts = drawn[0].n, len(drawn)
     shift = max(0, (n - 1).bit_length() - (_GROUPS - 1).bit_length())

@@ -12,13 +12,12 @@ from weakref import WeakSet
 from evener.system.memory import on_device_shortage
 
 if TYPE_CHECKING:
-    from evener.engine.array import PartitionedArray
     from evener.partition.partitioned import PartitionedGraph
 
-    # Arrays by the arguments of `Workspace.work_arrays`.
-    Arrays = dict[tuple[Any, ...], list[PartitionedArray]]
+    # Arrays of an `evener.engine.engine.Engine` by the arguments of `Workspace.work_arrays`.
+    Arrays = dict[tuple[Any, ...], list[Any]]
 
-__all__ = ["keep_arrays", "take_arrays"]
+__all__ = ["free_arrays", "keep_arrays", "take_arrays"]
 
 
 class _KeptArrays:
@@ -42,6 +41,11 @@ def take_arrays(partitioned: PartitionedGraph, algorithm: str) -> Arrays:
     """Return the kept arrays for the only use of a run. Those of another algorithm are freed."""
     kept: _KeptArrays | None = partitioned.run_cache.pop(_KeptArrays, None)
     return kept.arrays if kept is not None and kept.algorithm == algorithm else {}
+
+
+def free_arrays(partitioned: PartitionedGraph) -> None:
+    """Free the arrays that a placement keeps."""
+    partitioned.run_cache.pop(_KeptArrays, None)
 
 
 def _release() -> bool:

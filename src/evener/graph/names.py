@@ -118,6 +118,10 @@ class NameTable:
         begin = int(self._begins[code])
         return self._arena[begin : begin + int(self._lengths[code])].tobytes().decode("utf-8", "replace")
 
+    def content(self) -> NDArray[np.uint8]:
+        """Return the bytes of all names."""
+        return self._arena[: int(self._counts[1])]
+
     def strings(self) -> Any:
         """Return the names in the order of their codes as Arrow strings; UTF-8 is not checked."""
         return self._strings(np.arange(len(self), dtype=np.uint32))

@@ -210,13 +210,14 @@ def _read_plain_fields(source: Source, start: _Start) -> TextFields | None:
     if plain is None:
         return None
     rows = plain.first_rows(2)
+    repeats = bool(find_edge_columns(rows[0])) and plain.repeats_first()  # read only for usual column names
     return names.TextFields(
         columns=[],
         line=np.array([first_line]),
         begins=True,
         first=rows[0],
         second=rows[1] if len(rows) > 1 else [],
-        has_header=len(rows) > 1 and names.is_header_row(*rows, repeats=plain.repeats_first()),
+        has_header=len(rows) > 1 and names.is_header_row(*rows, repeats=repeats),
         third="",
         last_line=line + text.line,
         cut=text.cut,

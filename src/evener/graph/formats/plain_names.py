@@ -7,7 +7,7 @@ or a control character.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -60,21 +60,25 @@ def read_plain_names(
     Empty lines, and lines that begin with a byte of `comments`, are no edges. No name holds a byte of `ends`.
     """
     reader = _Reader(text, separator, comments, ends)
-    if not all(map(reader.add, text.chunks())) or not _are_plain(reader.names.strings()):
+    if not all(map(reader.add, text.chunks())) or not _are_plain(reader.names):
         return None
     return PlainNames(reader.names, [end[: reader.count] for end in reader.ends])
 
 
-def _are_plain(names: Any) -> bool:
+def _are_plain(names: NameTable) -> bool:
     """Return whether names are UTF-8 text without blanks at their ends."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    content = names.content()
+    if content.max(initial=0) < 128 and content.min(initial=255) > ord(" "):
+        return True
+    strings = names.strings()
     try:
-        names.validate(full=True)
+        strings.validate(full=True)
     except pa.ArrowInvalid:
         return False
-    return bool(pc.all(pc.equal(pc.ascii_trim(names, " \t"), names)).as_py())
+    return bool(pc.all(pc.equal(pc.ascii_trim(strings, " \t"), strings)).as_py())
 
 
 class _Reader:

@@ -18,7 +18,7 @@ import numpy as np
 from numba import prange
 
 from evener.kernels.cpu.atomics import compare_and_swap, fetch_add, load
-from evener.kernels.cpu.bits import trailing_zeros
+from evener.kernels.cpu.bits import population, trailing_zeros
 from evener.kernels.cpu.build import slice_bound
 from evener.kernels.cpu.jit import inline_step, parallel, vertex_step
 from evener.kernels.cpu.mixing import mix
@@ -27,21 +27,8 @@ from evener.kernels.cpu.simd import load_word, prefetch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "BLOCK",
-    "DONE",
-    "FULL",
-    "ODD",
-    "Syntax",
-    "Table",
-    "number_by_table",
-    "pack_names",
-    "read_lines",
-    "read_strings",
-    "rehash",
-    "words_of",
-    "write_characters",
-]
+__all__ = ["BLOCK", "DONE", "FULL", "ODD", "Syntax", "Table", "number_by_table", "pack_names", "read_lines"]
+__all__ += ["read_strings", "rehash", "words_of", "write_characters"]
 
 
 class Table(NamedTuple):
@@ -73,6 +60,7 @@ BLOCK = 64
 DONE, FULL, ODD = 0, 1, 2
 
 _ZERO, _ONE, _TWO, _THREE, _EIGHT, _SHORT = (np.uint64(k) for k in (0, 1, 2, 3, 8, 16))
+_WORD_BITS = np.uint64(64)
 _HALF, _CODE = np.uint64(32), np.uint64((1 << 32) - 1)
 _ALL = np.uint64((1 << 64) - 1)
 _BUSY = _CODE  # a name of no bytes with a code that no name has
@@ -130,20 +118,19 @@ def _insert(text, at, length, first, second, place, slots, arena, begins, length
 def _code_block(text, names, count, slots, arena, begins, lengths, counts):
     """Replace the begins in `names` by codes."""
     last = np.uint64(len(slots)) // _THREE - _ONE
+    shift = _WORD_BITS - population(last)
     for k in range(count):
         at, length = names[k, 0], names[k, 1]
         if length > _SHORT:
             first, second = _long_hash(text, at, length), _ZERO
-            home = first & last
+            home = first >> shift
         else:
             first = _word(text, at, length)
             second = _word(text, at + _EIGHT, length - _EIGHT) if length > _EIGHT else _ZERO
-            home = mix(mix(first ^ length) ^ second) & last
+            home = mix(mix(first ^ length) ^ second) >> shift
         prefetch(slots, home * _THREE)
         prefetch(slots, home * _THREE + _TWO)
-        names[k, 2] = first
-        names[k, 3] = second
-        names[k, 4] = home
+        names[k, 2], names[k, 3], names[k, 4] = first, second, home
     # The loop calls no function for most names, because Numba counts references to the arrays of a call.
     for k in range(count):
         length, first, second, home = names[k, 1], names[k, 2], names[k, 3], names[k, 4]
@@ -188,14 +175,12 @@ def _name_end(text, at, ends):
 def _line_names(text, at, separator, ends, names, count):
     """Write the places of tail and head of a line; return the end of the line, and whether it is odd."""
     end = _name_end(text, at, ends)
-    names[count, 0] = at
-    names[count, 1] = end - at
+    names[count, 0], names[count, 1] = at, end - at
     if end == at or text[end] != separator:
         return at, True
     at = end + _ONE
     end = _name_end(text, at, ends)
-    names[count + _ONE, 0] = at
-    names[count + _ONE, 1] = end - at
+    names[count + _ONE, 0], names[count + _ONE, 1] = at, end - at
     empty = end == at
     end += np.uint64(text[end] == _RETURN)
     return end, empty or text[end] != _NEWLINE
@@ -278,8 +263,7 @@ def _code_strings(text, offsets, row, stop, codes, names, slots, arena, begins, 
         count = min(stop - row, np.uint64(BLOCK))
         for k in range(count):
             begin = np.uint64(offsets[row + k])
-            names[k, 0] = begin
-            names[k, 1] = np.uint64(offsets[row + k + _ONE]) - begin
+            names[k, 0], names[k, 1] = begin, np.uint64(offsets[row + k + _ONE]) - begin
         _code_block(text, names, count, slots, arena, begins, lengths, counts)
         for k in range(count):
             codes[row + k] = np.uint32(names[k, 0])
@@ -303,7 +287,9 @@ def _rehash_slot(slots, place, larger):
     last = np.uint64(len(larger)) // _THREE - _ONE
     first, second, state = slots[place], slots[place + _ONE], slots[place + _TWO]
     length = state >> _HALF
-    home = (first if length > _SHORT else mix(mix(first ^ length) ^ second)) & last
+    home = (first if length > _SHORT else mix(mix(first ^ length) ^ second)) >> (
+        _WORD_BITS - population(last)
+    )
     while not compare_and_swap(larger, home * _THREE + _TWO, _ZERO, state):
         home = (home + _ONE) & last
     larger[home * _THREE] = first
@@ -319,7 +305,7 @@ def _rehash_slice(slots, first, last, larger):
 
 @parallel
 def rehash(slots, larger, parts):
-    """Copy all names to a larger table of zeros."""
+    """Copy all names to a larger table of zeros, in the order of their hashes."""
     capacity = np.uint64(len(slots)) // _THREE
     for p in prange(parts):
         _rehash_slice(slots, slice_bound(capacity, p, parts), slice_bound(capacity, p + 1, parts), larger)
@@ -355,8 +341,10 @@ def _pack_slice(arena, begins, codes, first, last, offsets, packed):
 def pack_names(arena, begins, codes, offsets, packed, parts):
     """Copy the bytes of names to their places as Arrow strings."""
     for p in prange(parts):
-        first, last = slice_bound(len(codes), p, parts), slice_bound(len(codes), p + 1, parts)
-        _pack_slice(arena, begins, codes, first, last, offsets, packed)
+        n = len(codes)
+        _pack_slice(
+            arena, begins, codes, slice_bound(n, p, parts), slice_bound(n, p + 1, parts), offsets, packed
+        )
 
 
 @inline_step
@@ -386,8 +374,8 @@ def _characters_slice(packed, offsets, first, last, characters):
 def write_characters(packed, offsets, characters, parts):
     """Write the characters of Arrow strings of valid UTF-8 to the rows of uint32 zeros."""
     for p in prange(parts):
-        first, last = slice_bound(len(characters), p, parts), slice_bound(len(characters), p + 1, parts)
-        _characters_slice(packed, offsets, first, last, characters)
+        n = len(characters)
+        _characters_slice(packed, offsets, slice_bound(n, p, parts), slice_bound(n, p + 1, parts), characters)
 
 
 @inline_step

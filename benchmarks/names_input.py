@@ -46,7 +46,9 @@ def main():
         return
     rows = []
     with tempfile.TemporaryDirectory(prefix="evener-bench-", dir=options.scratch) as folder:
-        _write(Path(folder), options.edges, options.files)
+        folder = options.folder or folder
+        if not (Path(folder) / "ends.npy").exists():
+            _write(Path(folder), options.edges, options.files)
         for file in options.files:
             rows += _race(folder, file, options)
             _show(rows)
@@ -230,6 +232,7 @@ def _options():
     parser.add_argument("--files", nargs="*", default=list(_FILES), choices=list(_FILES))
     parser.add_argument("--contenders", nargs="*", default=list(_CONTENDERS), choices=list(_CONTENDERS))
     parser.add_argument("--scratch", default=None, help="folder for the files")
+    parser.add_argument("--folder", default=None, help="folder with the files, or for them; it is kept")
     parser.add_argument("--child", default=None, help=argparse.SUPPRESS)
     return harness.racing(parser, rounds=3, budget=20.0)
 

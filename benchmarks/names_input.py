@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def main():
             _show(rows)
             if not options.no_record:
                 packages = ("polars", "duckdb", "networkit", "pyarrow")
-                versions = {name: version(name) for name in packages}
+                versions = {name: version(name) for name in packages if find_spec(name)}
                 more = {"edges": options.edges, "threads": options.threads, "rivals": versions}
                 harness.record("names_input", question=__doc__.splitlines()[0], rows=rows, **more)
 

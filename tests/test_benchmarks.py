@@ -31,6 +31,7 @@ TINY = {
     "divisions": ["--graphs", "rmat:8", "grid:9x9", "rmat:8,directed"],
     "building": ["--scale", "8", "--rounds", "1", "--rivals", "SciPy"],
     "text_input": ["--edges", "2000", "--rounds", "1"],
+    "names_input": ["--edges", "2000", "--rounds", "1", "--contenders", "evener", "polars"],
     "ingestion": ["--edges", "2000", "--rounds", "1"],
     "networkx_conversion": ["--sizes", "2000", "--string-edges", "2000", "--rounds", "1"],
     "networkx_functions": ["--edges", "2000", "--rounds", "1"],

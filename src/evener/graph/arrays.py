@@ -21,6 +21,7 @@ __all__ = [
     "check_symmetric",
     "constant",
     "first_nan",
+    "fit_one_width",
     "graph_arrays",
     "read_only",
     "string_array",
@@ -39,12 +40,17 @@ MAX_VERTICES = (1 << 32) - 2
 def string_array(strings: Sequence[str]) -> NDArray[Any]:
     """Return strings as an array of one width, or of Python strings if the widths are very unequal."""
     lengths = [len(string) for string in strings]
-    fixed = 4 * max(lengths, default=1) * len(lengths)
-    as_objects = sum(lengths) + _OBJECT_BYTES * len(lengths)
-    if fixed > _FIXED_BYTES and fixed > _MAX_RATIO * as_objects:
+    longest = max(lengths, default=1)
+    if not fit_one_width(longest, sum(lengths), len(lengths)):
         return np.array(strings, dtype=object)
-    memory.require(fixed, f"the list of {len(lengths):,} vertex ids")
+    memory.require(4 * longest * len(lengths), f"the list of {len(lengths):,} vertex ids")
     return np.array(strings, dtype=np.str_)
+
+
+def fit_one_width(longest: int, total: int, count: int) -> bool:
+    """Return whether an array of one width suits strings, given their longest and total length."""
+    fixed = 4 * longest * count
+    return fixed <= _FIXED_BYTES or fixed <= _MAX_RATIO * (total + _OBJECT_BYTES * count)
 
 
 def _unsigned(values: Any, dtype: DTypeLike, name: str) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError, first_clause
-from evener.graph.arrays import MAX_VERTICES, as_native, first_nan, string_array
+from evener.graph.arrays import MAX_VERTICES, as_native, first_nan
 from evener.system import memory
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ __all__ = [
 _SPAN_PER_END = 8
 # Id span below which a bitmap is always small (1.5 MiB).
 _SMALL_SPAN = 1 << 23
-# Bytes of a short Python string.
-_STRING_BYTES = 64
 # Ids to sort in one step.
 _SORT_CHUNK = 1 << 22
 
@@ -332,38 +330,15 @@ def number_strings(
     value is a string with the character NUL, which ends strings in NumPy, or None. The columns hold strings,
     or dictionaries of strings, without nulls. `where` is the source of the columns, for messages.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    from evener.graph.names import NameTable
 
-    rows = sum(map(len, columns))
-    memory.require(8 * rows + sum(column.nbytes for column in columns), f"the ids of {where}")
-    encoded = pa.chunked_array([_encode(chunk) for column in columns for chunk in column.chunks])
-    unified = encoded.unify_dictionaries()
-    del encoded
-    names = unified.chunk(0).dictionary
-    codes = np.concatenate([part.indices.to_numpy() for part in unified.chunks])
-    used = np.zeros(len(names), np.bool_)
-    used[codes] = True
-    # Python and NumPy sort by code point, Arrow by UTF-8 bytes; both orders are equal.
-    order = pc.sort_indices(names).to_numpy()
-    order = order[used[order]]
-    memory.require(_STRING_BYTES * len(order) + 2 * names.nbytes, f"the list of ids of {where}")
-    ids = names.take(pa.array(order))
-    nul = pc.index(pc.match_substring(ids, "\0"), pa.scalar(True)).as_py()  # noqa: FBT003 - the value sought
-    places = np.empty(len(names), np.uint32)
-    places[order] = np.arange(len(order), dtype=np.uint32)
-    ends = np.cumsum([len(column) for column in columns])[:-1]
-    positions = np.split(places[codes], ends)
-    return positions, string_array(ids.to_pylist()), None if nul < 0 else ids[nul]
-
-
-def _encode(strings: Any) -> Any:
-    """Return an Arrow array of strings, or of a dictionary of strings, as codes and a dictionary."""
-    import pyarrow as pa
-
-    encoded = strings if pa.types.is_dictionary(strings.type) else strings.dictionary_encode()
-    indices, names = encoded.indices.cast(pa.int32()), encoded.dictionary.cast(pa.large_string())
-    return pa.DictionaryArray.from_arrays(indices, names)
+    memory.require(4 * sum(map(len, columns)), f"the ids of {where}")
+    names = NameTable(where)
+    codes = [np.empty(len(column), np.uint32) for column in columns]
+    for column, own in zip(columns, codes, strict=True):
+        names.add_column(column, own)
+    ids, nul = names.number(codes)
+    return codes, ids, nul
 
 
 def _to_arrow_strings(name: str, end: NDArray[Any]) -> Any:

@@ -7,6 +7,8 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evener.errors import ArgumentError, FormatError, first_clause
 from evener.graph.arrays import first_nan
 from evener.graph.arrow import (
@@ -18,7 +20,8 @@ from evener.graph.arrow import (
     note_unread_weights,
 )
 from evener.graph.formats.edges import isolated_vertices, pieces
-from evener.graph.formats.ids import number_strings, parse_isolated_ids
+from evener.graph.formats.ids import ids_of_names, number_strings, parse_isolated_ids
+from evener.graph.names import NameTable
 from evener.graph.share import EdgeIds
 from evener.system import memory
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "choose_columns",
     "choose_places",
+    "edges_from_batches",
     "edges_from_table",
     "read_metadata",
     "schema_of",
@@ -138,8 +142,53 @@ def edges_from_table(
     """
     import pyarrow as pa
 
-    names = table.column_names
     error = partial(_error_at, path, line_of, first_row)
+    ends, weights = _checked_columns(table, path, error)
+    metadata = read_metadata(table.schema)
+    if not pa.types.is_integer(ends[0].type):
+        extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
+        (src, dst, _), ids = number_strings([*ends, extra], path, line_of)
+        return EdgeIds(src, dst, weights, path, metadata.get("directed"), names=ids)
+    memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
+    remedy = "; make all ids strings" + (", in quotes" if line_of else "")
+    src, dst = (_integer_ids(*end, error, remedy) for end in zip(ends, table.column_names, strict=False))
+    vertices = parse_isolated_ids(metadata.get("isolated", []), path)
+    n = None if len(vertices) else metadata.get("n")
+    directed = metadata.get("directed")
+    return EdgeIds(src, dst, weights, path, directed, n=n, vertices=vertices, line_of=line_of)
+
+
+def edges_from_batches(
+    batches: Iterator[Any], chosen: list[str], schema: Any, rows: int, path: Path
+) -> EdgeIds:
+    """Return the edges between names in record batches; the columns are as for `edges_from_table`."""
+    import pyarrow as pa
+
+    names, metadata, done = NameTable(path), read_metadata(schema), 0
+    memory.require(8 * rows, f"the edges of {path}")
+    ends, weights = [np.empty(rows, np.uint32) for _ in range(2)], None
+    for batch in batches:
+        table = pa.Table.from_batches([batch]).select(chosen)
+        table.validate(full=True)  # checks that strings are UTF-8
+        columns, own = _checked_columns(table, path, partial(_error_at, path, None, done))
+        piece = slice(done, done + len(table))
+        for end, column in zip(ends, columns, strict=True):
+            names.add_column(column, end[piece])
+        if own is not None:
+            weights = np.empty(rows, own.dtype) if weights is None else weights
+            weights[piece] = own
+        done = piece.stop
+    extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
+    names.add_column(extra, np.empty(len(extra), np.uint32))
+    ids = ids_of_names(names, ends, path)
+    return EdgeIds(ends[0], ends[1], weights, path, metadata.get("directed"), names=ids)
+
+
+def _checked_columns(table: Any, path: Path, error: _ErrorAt) -> tuple[list[Any], NDArray[Any] | None]:
+    """Return the columns of tails and heads, all strings or all integers, and the weights."""
+    import pyarrow as pa
+
+    names = table.column_names
     columns = [_decode(*column, error) for column in zip(table.columns, names, strict=True)]
     ends = [_integers_if_whole(column) for column in columns[:2]]
     strings = [_is_string_dictionary(end) or _is_string(end.type) for end in ends]
@@ -150,19 +199,7 @@ def edges_from_table(
         if any(pa.types.is_floating(end.type) for end in ends):
             msg += ", with fractions or too large numbers; write integers without a point, or strings"
         raise FormatError(msg, path=path)
-    weights = _weights(columns[2], names[2], path, error) if len(columns) > 2 else None
-    metadata = read_metadata(table.schema)
-    if all(strings):
-        extra = pa.chunked_array([_isolated_names(metadata.get("isolated", []), path)], pa.string())
-        (src, dst, _), ids = number_strings([*ends, extra], path, line_of)
-        return EdgeIds(src, dst, weights, path, metadata.get("directed"), names=ids)
-    memory.require(sum(end.nbytes for end in ends if end.num_chunks > 1), f"the edges of {path}")
-    remedy = "; make all ids strings" + (", in quotes" if line_of else "")
-    src, dst = (_integer_ids(*end, error, remedy) for end in zip(ends, names, strict=False))
-    vertices = parse_isolated_ids(metadata.get("isolated", []), path)
-    n = None if len(vertices) else metadata.get("n")
-    directed = metadata.get("directed")
-    return EdgeIds(src, dst, weights, path, directed, n=n, vertices=vertices, line_of=line_of)
+    return ends, _weights(columns[2], names[2], path, error) if len(columns) > 2 else None
 
 
 def _error_at(

@@ -34,6 +34,7 @@ from evener.graph.formats.edges import build_graph, narrow_integers
 from evener.graph.formats.file import PART_BYTES, open_compressed
 from evener.graph.formats.ids import refuse_names
 from evener.graph.formats.number_lines import LeadingZeroError, parse
+from evener.graph.formats.plain_names import read_plain_names
 from evener.graph.formats.registry import Format
 from evener.graph.formats.text_stream import line_of_row, open_text
 from evener.system.files import atomic_write
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from evener.graph.formats.file import Source
     from evener.graph.formats.read_options import ReadOptions
     from evener.graph.graph import Graph
+    from evener.graph.share import EdgeIds
 
     # Returns the line number of a row.
     _LineOf = Callable[[int], int]
@@ -83,8 +85,11 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
             return build_graph(parse(text, grammar_of(text, options, remedy=_NAMES)), options)
     shape = shape_of(head, options, path)
     first = shape.rows[0] if shape.rows else None
+    types = types_of(shape)
+    if (plain := _read_plain(source, shape, types)) is not None:
+        return build_graph(plain, options)
     try:
-        table, line_of = _table_without_merged_ids(source, shape, types_of(shape))
+        table, line_of = _table_without_merged_ids(source, shape, types)
     except _WrongValueError as error:
         raise FormatError(error.reason, path=path, line=error.line) from None
     # A quoted heading means that the writer may quote every field.
@@ -95,6 +100,17 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     if edges.weights is not None and edges.weights.dtype.kind in "iu":
         edges.weights = narrow_integers(edges.weights)
     return build_graph(edges, options)
+
+
+def _read_plain(source: Source, shape: CsvLayout, types: list[str]) -> EdgeIds | None:
+    """Return the edges of a table of two columns with names, or None if a row needs another reader."""
+    separator = shape.head.delimiter.decode()
+    if types != ["string", "string"] or shape.fields > 2 or shape.places != [0, 1] or separator not in ",\t":
+        return None
+    with open_text(source) as text:
+        text.skip_lines(shape.rows[0].line - 1)
+        plain = read_plain_names(text, separator)
+    return None if plain is None else plain.edges(source.path)
 
 
 def _table_without_merged_ids(source: Source, shape: CsvLayout, types: list[str]) -> tuple[Any, _LineOf]:

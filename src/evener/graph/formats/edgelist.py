@@ -38,6 +38,7 @@ from evener.graph.formats.edges import (
 from evener.graph.formats.file import open_compressed
 from evener.graph.formats.heading import TEXT_WEIGHT_BYTES, Heading
 from evener.graph.formats.ids import parse_isolated_ids, refuse_names
+from evener.graph.formats.plain_names import read_plain_names
 from evener.graph.formats.read_options import ReadOptions
 from evener.graph.formats.registry import Format, format_of
 from evener.graph.formats.text_part import parse_part, refuse_compressed, to_common_dtype
@@ -50,6 +51,7 @@ from evener.system.world import SingleProcess
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from evener.graph.formats.edgelist_names import TextFields
     from evener.graph.formats.file import Source
     from evener.graph.formats.text_stream import Text
     from evener.graph.graph import Graph
@@ -66,6 +68,8 @@ _COMMAS = re.compile(rb"\s*([1-9]\d{0,2}(,\d{3})+[ \t]+\d|\d+[ \t]+\d+[ \t]+[-+]
 # Numbers with leading zeros, such as postal codes, are names.
 _INTEGER = re.compile(rb"[-+]?(?:0|[1-9]\d*)")
 _ISOLATED_PER_LINE = 1000
+# Bytes that no plain name holds: blanks, control characters, and the comma.
+_ENDS = bytes([*range(33), ord(",")])
 
 
 class _ColumnNamesError(FormatError):
@@ -173,7 +177,11 @@ def _read_names(
     from evener.graph.formats import edgelist_names as names
 
     heading, path = start.heading, source.path
-    fields = names.read_fields(world, source, line=start.line, offset=start.offset)
+    fields = None
+    if world.size == 1 and not options.weighted:
+        fields = _read_plain_fields(source, start)
+    if fields is None:
+        fields = names.read_fields(world, source, line=start.line, offset=start.offset)
     if world.size == 1 and fields.has_header and not heading.strings and find_edge_columns(fields.first):
         names.warn_words_as_column_names(path, fields)
         error = _ColumnNamesError(_COLUMN_NAMES, path=path, line=int(fields.line[0]))
@@ -185,6 +193,38 @@ def _read_names(
     if heading.weights is None:
         edges.weights = to_common_dtype(world, edges.weights)
     return edges
+
+
+def _read_plain_fields(source: Source, start: _Start) -> TextFields | None:
+    """Return the fields of lines of two names, or None if a line needs another reader."""
+    from evener.graph.formats import edgelist_names as names
+
+    # The lines of compressed data are known only from the begin.
+    line, offset = (start.line, start.offset) if source.compression is None else (0, 0)
+    with open_text(replace(source, start=offset), empty=True) as text:
+        for _ in text.ignored(COMMENTS):
+            pass
+        first, first_line = text.peek() or b"", line + text.line + 1
+        separator = next((mark for mark in "\t, " if mark.encode() in first), None)
+        if separator is None or names.are_decimal(lines.fields_of(first)[:2], start.heading):
+            return None
+        plain = read_plain_names(text, separator, COMMENTS, _ENDS)
+    if plain is None:
+        return None
+    rows = plain.first_rows(2)
+    repeats = bool(find_edge_columns(rows[0])) and plain.repeats_first()  # read only for usual column names
+    return names.TextFields(
+        columns=[],
+        line=np.array([first_line]),
+        begins=True,
+        first=rows[0],
+        second=rows[1] if len(rows) > 1 else [],
+        has_header=len(rows) > 1 and names.is_header_row(*rows, repeats=repeats),
+        third="",
+        last_line=line + text.line,
+        cut=text.cut,
+        plain=plain,
+    )
 
 
 def _column_names(text: Text) -> list[str]:

@@ -33,10 +33,18 @@ if TYPE_CHECKING:
 
     from evener.graph.formats.edgelist_heading import EdgeListHeading
     from evener.graph.formats.file import Source
+    from evener.graph.formats.plain_names import PlainNames
     from evener.graph.formats.read_options import ReadOptions
     from evener.system.world import World
 
-__all__ = ["TextFields", "edges_of_names", "read_fields", "warn_words_as_column_names"]
+__all__ = [
+    "TextFields",
+    "are_decimal",
+    "edges_of_names",
+    "is_header_row",
+    "read_fields",
+    "warn_words_as_column_names",
+]
 
 # A number without blanks, as a field.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf(inity)?)", re.IGNORECASE)
@@ -75,7 +83,7 @@ class TextFields(NamedTuple):
 
     `first` has all fields of the first row of the file, and `second` the first fields of its second row.
     `has_header` says whether the first row looks like column names. `third` is the first third field that is
-    not empty. `cut` says whether the last line has no newline.
+    not empty. `cut` says whether the last line has no newline. `plain` has the edges of plain lines.
     """
 
     columns: list[Any]
@@ -87,6 +95,7 @@ class TextFields(NamedTuple):
     third: str
     last_line: int
     cut: bool
+    plain: PlainNames | None = None
 
 
 def read_fields(world: World, source: Source, *, line: int, offset: int) -> TextFields:
@@ -130,7 +139,7 @@ def read_fields(world: World, source: Source, *, line: int, offset: int) -> Text
         world.rank == first_rank,
         first,
         rows[1] if len(rows) > 1 else [],
-        len(rows) > 1 and _is_header_row(*rows[:2], repeats=repeats),
+        len(rows) > 1 and is_header_row(*rows[:2], repeats=repeats),
         third,
         last_line,
         any(world.allgather(cut)),
@@ -281,7 +290,7 @@ def _quoted_fields(content: str, line: int, separator: str, path: Path) -> list[
             return row
 
 
-def _is_header_row(first: list[str], second: list[str], *, repeats: bool) -> bool:
+def is_header_row(first: list[str], second: list[str], *, repeats: bool) -> bool:
     """Return whether the first of several rows is a header row; `repeats` says that another has its ids."""
     if all(map(_NUMBER.fullmatch, second[:2])) and not all(map(_NUMBER.fullmatch, first[:2])):
         return True
@@ -334,21 +343,26 @@ def edges_of_names(
         _check_first_line(fields, path, heading)
     weights = None
     head, third = fields.first, fields.third.encode()
-    several = any(head[2:])
-    if fields.begins and several and options.weighted is None and not WEIGHT.match(third):
+    if fields.begins and any(head[2:]) and options.weighted is None and not WEIGHT.match(third):
         warn_unread_weights(path, third)
     if options.weighted or (options.weighted is None and WEIGHT.match(third)):
         if count < 3:
             raise FormatError("expected weights, but the lines have two fields", path=path)
         weights = _parse_weights(columns[2], line, path, heading)
-    if not heading.strings and head and all(_DECIMAL.fullmatch(end.encode()) for end in head[:2]):
+    if are_decimal([end.encode() for end in head[:2]], heading):
         src, dst = (_parse_decimal_ids(end, line, path) for end in ends)
         edges = EdgeIds(src, dst, weights, path, heading.directed, n=heading.n, line_of=line_of)
         edges.vertices = parse_isolated_ids(isolated, path)
         return edges
-    extra = pa.chunked_array([isolated], pa.string())
-    (src, dst, _), ids = number_strings([*ends, extra], path, line_of)
+    if fields.plain is not None:
+        return fields.plain.edges(path, directed=heading.directed, isolated=isolated)
+    (src, dst, _), ids = number_strings([*ends, pa.chunked_array([isolated], pa.string())], path, line_of)
     return EdgeIds(src, dst, weights, path, heading.directed, names=ids)
+
+
+def are_decimal(ends: list[bytes], heading: EdgeListHeading) -> bool:
+    """Return whether the ids of the first edge are numbers, perhaps with a point."""
+    return bool(ends) and not heading.strings and all(map(_DECIMAL.fullmatch, ends))
 
 
 def _parse_decimal_ids(column: Any, line: Any, path: Path) -> Any:

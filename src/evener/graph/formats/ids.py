@@ -12,15 +12,16 @@ from evener.graph import ids as graph_ids
 from evener.system import memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from evener.graph.graph import Graph
+    from evener.graph.names import NameTable
     from evener.graph.share import EdgeIds
 
-__all__ = ["number_strings", "number_vertices", "parse_isolated_ids", "refuse_names"]
+__all__ = ["ids_of_names", "number_strings", "number_vertices", "parse_isolated_ids", "refuse_names"]
 
 # Bytes per id for sorted copies of integer ids, and per edge for the places of its ends.
 _RENUMBER_BYTES, _PLACE_BYTES = 40, 24
@@ -38,12 +39,24 @@ def number_strings(
     positions, ids, nul = graph_ids.number_strings(columns, path)
     if nul is None:
         return positions, ids
-    msg = f"expected vertex ids without the character NUL, found {nul.as_py()!r}"
     line = None
     if line_of is not None:  # the rows of a text, without dictionaries
         found = [pc.index(column, nul.cast(column.type)).as_py() for column in columns]
         line = line_of(min(row for row in found if row >= 0))
-    raise FormatError(msg, path=path, line=line)
+    raise _nul_error(nul, path, line)
+
+
+def ids_of_names(names: NameTable, codes: Sequence[NDArray[np.uint32]], path: Path) -> NDArray[Any]:
+    """Replace codes by the positions of their names in the ids, and return the ids, as `number_strings`."""
+    ids, nul = names.number(codes)
+    if nul is not None:
+        raise _nul_error(nul, path)
+    return ids
+
+
+def _nul_error(nul: Any, path: Path, line: int | None = None) -> FormatError:
+    msg = f"expected vertex ids without the character NUL, found {nul.as_py()!r}"
+    return FormatError(msg, path=path, line=line)
 
 
 def parse_isolated_ids(given: list[Any], path: Path) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from evener.graph.formats.columns import (
     choose_columns,
+    edges_from_batches,
     edges_from_table,
     read_metadata,
     schema_of,
@@ -38,6 +39,8 @@ __all__ = ["FORMAT"]
 
 # Rows of a table, and bytes of a read, where a rank reads a part of a file.
 _BATCH, _BUFFER = 1 << 17, 1 << 20
+# Rows of a batch of names, and fewest rows per name for which Arrow builds dictionaries.
+_NAME_BATCH, _LEAST_REPEATS = 1 << 20, 8
 
 
 def read(source: Source, options: ReadOptions, /) -> Graph:
@@ -45,9 +48,29 @@ def read(source: Source, options: ReadOptions, /) -> Graph:
     with open_parquet(source) as file:
         chosen = choose_columns(file.schema_arrow, options, source.path)
         _require(file, chosen, range(file.metadata.num_rows), source)
-        table = file.read(columns=chosen).select(chosen)
-        table.validate(full=True)  # checks that strings are UTF-8
-    return build_graph(edges_from_table(table, source.path), options)
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+        if not _are_named(file, chosen, source):
+            table = file.read(columns=chosen).select(chosen)
+            table.validate(full=True)
+            return build_graph(edges_from_table(table, source.path), options)
+        repeated = _names_repeat(file, chosen)
+    with open_parquet(source, dictionaries=repeated) as file:
+        batches = file.iter_batches(_NAME_BATCH, columns=chosen)
+        edges = edges_from_batches(batches, chosen, schema, rows, source.path)
+    return build_graph(edges, options)
+
+
+def _are_named(file: Any, chosen: list[str], source: Source) -> bool:
+    """Return whether the ids are strings."""
+    empty = next(_tables(file, chosen, range(0))).replace_schema_metadata(None)
+    return edges_from_table(empty, source.path).names is not None
+
+
+def _names_repeat(file: Any, chosen: list[str]) -> bool:
+    """Return whether the first rows have few distinct names: Arrow is slow to build large dictionaries."""
+    first = next(file.iter_batches(_BATCH, columns=chosen), None)
+    columns = [] if first is None else [first.column(name) for name in chosen[:2]]
+    return all(len(column) > _LEAST_REPEATS * len(column.dictionary) for column in columns)
 
 
 def read_heading(source: Source, /) -> Heading | None:
@@ -62,8 +85,8 @@ def read_heading(source: Source, /) -> Heading | None:
     return Heading(stated["n"], rows * (1 if directed else 2), directed, weight_bytes, exact=directed)
 
 
-def open_parquet(source: Source, *, buffer_bytes: int = 0) -> Any:
-    """Return an open Parquet file, which gives strings as dictionaries.
+def open_parquet(source: Source, *, buffer_bytes: int = 0, dictionaries: bool = True) -> Any:
+    """Return an open Parquet file, which gives strings as dictionaries unless `dictionaries` is false.
 
     With `buffer_bytes`, the file is read in parts of this size instead of whole columns of row groups.
     """
@@ -74,7 +97,10 @@ def open_parquet(source: Source, *, buffer_bytes: int = 0) -> Any:
         metadata, schema = file.metadata, file.schema_arrow
     strings = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
     return parquet.ParquetFile(
-        str(source.path), metadata=metadata, read_dictionary=strings, buffer_size=buffer_bytes
+        str(source.path),
+        metadata=metadata,
+        read_dictionary=strings if dictionaries else [],
+        buffer_size=buffer_bytes,
     )
 
 
@@ -104,9 +130,7 @@ def read_share(source: Source, options: ReadOptions, world: World, /) -> EdgeSha
             rows = file.metadata.num_rows
             own = range(rows * world.rank // world.size, rows * (world.rank + 1) // world.size)
             _require(file, chosen, own, source)
-            empty = next(_tables(file, chosen, range(0))).replace_schema_metadata(None)
-            named = edges_from_table(empty, source.path).names is not None
-            read_rows = _named_edges if named else _edge_ids
+            read_rows = _named_edges if _are_named(file, chosen, source) else _edge_ids
             return read_rows(source, file, chosen, own), read_metadata(file.schema_arrow)
 
     edges, metadata = on_all_ranks(world, own_rows)

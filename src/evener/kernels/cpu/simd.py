@@ -1,4 +1,4 @@
-"""Vector instructions: compare the weights of several edges with a bound, and prefetch.
+"""Vector instructions: compare the weights of several edges with a bound, load a word of bytes, and prefetch.
 
 LLVM compiles its vectors to the widest instructions of the processor. `lighter` is an intrinsic because a
 Numba function would count references to its arrays, which costs more than the comparison.
@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["LANES", "lighter", "prefetch"]
+__all__ = ["LANES", "lighter", "load_word", "prefetch"]
 
 LANES = 16
 _WORD = ir.IntType(64)
@@ -84,3 +84,15 @@ def prefetch(typingctx, array, index):  # noqa: ARG001 - as above
         return context.get_dummy_value()
 
     return types.none(array, index), codegen
+
+
+@intrinsic
+def load_word(typingctx, array, index):  # noqa: ARG001 - as above
+    """Return the eight bytes of a uint8 array from an index on as uint64, in the order of the machine."""
+
+    def codegen(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        where = builder.gep(view.data, [context.cast(builder, args[1], signature.args[1], types.uint64)])
+        return builder.load(builder.bitcast(where, _WORD.as_pointer()), align=1)
+
+    return types.uint64(array, index), codegen

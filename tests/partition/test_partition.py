@@ -74,12 +74,12 @@ def check_index_space(pg):
         assert np.diff(p.mirror_bounds).tolist() == [
             int((owner_of[mirrors] == q).sum()) for q in range(len(pg.partitions))
         ]
-        check_rows(p)
+        check_rows(p, graph.out_degree())
         neighbours = {t for edges in p.directions for t in edges.targets.tolist() if t >= p.owned}
         assert neighbours == set(range(p.owned, len(p.vertices)))  # every mirror is a neighbour
 
 
-def check_rows(p):
+def check_rows(p, degree):
     for edges in p.directions:
         assert len(edges.offsets) == p.owned + 1
         assert edges.offsets.dtype == np.uint64
@@ -87,8 +87,10 @@ def check_rows(p):
         assert edges.offsets[0] == 0
         assert edges.offsets[-1] == edges.count == len(edges.targets)
         assert (edges.targets < max(len(p.vertices), 1)).all()
+        # Neighbours of more out-edges come first, then those of a smaller local number.
+        rank = np.lexsort((np.arange(len(p.vertices)), -degree[p.vertices].astype(int))).argsort()
         for row in np.split(edges.targets.astype(int), edges.offsets[1:-1].astype(int)):
-            assert (np.diff(row) >= 0).all()
+            assert (np.diff(rank[row] if p.mirrors else row) >= 0).all()
         lengths = np.diff(edges.offsets.astype(int))
         assert edges.rows == (np.flatnonzero(lengths).max() + 1 if lengths.any() else 0)
         assert edges.blocks[0] == 0
@@ -235,6 +237,36 @@ def in_two_memories():
     element.allocate_edges, element.end_write = edges, end_write
     element.begin_write = lambda edges, begin, end: np.empty(end - begin, edges.dtype)
     return element
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("host_share", [0.0, 0.5])
+def test_prefixes_contain_the_hubs_of_another_element(host_share, directed):
+    """Vertex 0, owned by the CPU, is a neighbour of all vertices of a ring, owned by the GPU."""
+    spokes, ring = np.arange(1, 65), np.roll(np.arange(1, 65), 1)
+    g = ev.Graph.from_edges(
+        np.concatenate([np.zeros(64, int), spokes, ring]),
+        np.concatenate([spokes, np.zeros(64, int), spokes]),
+        directed=directed,
+    )
+    numbering = number_vertices(np.arange(65, dtype=np.uint32), (np.arange(65) > 0).astype(np.uint8), 2)
+    degree = g.out_degree().astype(np.uint32)
+    element = in_two_memories()
+    element.table_columns = 1024
+    built = built_on_host(g, numbering, degree, 1)
+    placed = UPLOAD.upload_partition(built, element, Tiers(host_share, 1 << 32))
+    edges = placed.in_
+    begins, values = (
+        edges.offsets[:-1].astype(int),
+        np.concatenate([edges.targets.host_part, edges.targets.device_part]),
+    )
+    to_hub = values == 64  # the only mirror
+    if host_share:
+        assert to_hub[begins].all()
+        assert (edges.targets.prefixes[:, 0] == 64).all()
+    else:
+        assert not to_hub[begins].any()
+        assert to_hub[edges.offsets[1:].astype(int) - 1].all()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import ArgumentError
+from evener.graph.arrays import read_only
 from evener.kernels.cpu import partition as kernels
 from evener.partition.policy import Vertices
 from evener.system.memory import require
@@ -21,6 +22,8 @@ __all__ = [
     "by_descending_degree",
     "check_out_degree",
     "descending_degree_on_host",
+    "places_in",
+    "replace_by_places",
     "stored_degree",
     "vertices_as_stored",
 ]
@@ -88,3 +91,19 @@ def by_descending_degree(degree: NDArray[np.unsignedinteger[Any]]) -> NDArray[np
     require(8 * degrees, "sorting vertices by their degrees")
     kernels.order_by_degree(degree, np.zeros(degrees, dtype=np.uint64), by_degree)
     return by_degree
+
+
+def places_in(order: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the place of each local number in an order."""
+    places = np.empty_like(order)
+    kernels.invert_order(read_only(order), places)
+    return places
+
+
+def replace_by_places(numbers: NDArray[np.uint32], order: NDArray[np.uint32]) -> None:
+    """Replace each local number by its place in `order`; an empty order changes nothing.
+
+    Numbers that are not in the order become arbitrary places.
+    """
+    if len(order):
+        kernels.replace_by_place(read_only(places_in(order)), numbers)

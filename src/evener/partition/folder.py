@@ -25,6 +25,7 @@ from evener.graph.formats import array_folder, container
 from evener.graph.formats.array_folder import MANIFEST, FolderFormat, check_sums, open_folder, write_folder
 from evener.graph.formats.file import Source
 from evener.graph.graph import Graph
+from evener.partition.degrees import replace_by_places
 from evener.partition.folder_checks import (
     StoredPartition,
     check_lengths,
@@ -32,7 +33,7 @@ from evener.partition.folder_checks import (
     numbering_of,
 )
 from evener.partition.host_build import HostBuilt
-from evener.partition.partition import Edges, Partition, partition_of, pending_edges
+from evener.partition.partition import Edges, Partition, neighbour_order, partition_of, pending_edges
 from evener.partition.partitioned import PartitionedGraph
 from evener.partition.placement import Placement
 from evener.partition.transfer import transfer_partitions
@@ -56,6 +57,7 @@ _GRAPH = "graph.evg"
 _FACTS = {
     "graph": (str, type(None)), "digest": (str,), "directed": (bool,), "weighted": (bool,), "policy": (str,),
     "directions": (str,), "elements": (list,), "mirror_bounds": (list,), "boundary": (list,),
+    "ascending": (list,),
 }  # fmt: skip
 # Bytes per vertex of the numbering, and of arrays to derive it.
 _NUMBERING_BYTES = 16
@@ -126,6 +128,10 @@ def write_partitioned(
         "elements": [element.name.partition("#")[0] for element in pg.elements],
         "mirror_bounds": [p.mirror_bounds.tolist() for p in pg.partitions],
         "boundary": [[edges.boundary for edges in p.directions] for p in pg.partitions],
+        "ascending": [
+            [bool(element.table_columns) and not edges.host_edges for edges in p.directions]
+            for element, p in zip(pg.elements, pg.partitions, strict=True)
+        ],
     }
     with (
         translate_errors(f"writing {target}"),
@@ -146,7 +152,8 @@ def read_partitioned(
 ) -> PartitionedGraph:
     """Return the placed graph of a folder that `write_partitioned` wrote.
 
-    CPU elements map the arrays from the files. GPUs get copies.
+    CPU elements map the arrays from the files. GPUs get copies. A CPU copies edges that were written from a
+    GPU, because it needs its rows in another order.
 
     Parameters
     ----------
@@ -284,17 +291,21 @@ def _check_facts(manifest: dict[str, Any], file: Path) -> None:
     directions = _directions(manifest["directed"], manifest["directions"])
     if not 0 < count <= _MAX_PARTITIONS or not all(type(name) is str for name in manifest["elements"]):
         raise FormatError("expected names of elements in 'elements'", path=file)
-    for name, length in (("mirror_bounds", count + 1), ("boundary", len(directions))):
+    for name, kind, length in (
+        ("mirror_bounds", int, count + 1),
+        ("boundary", int, len(directions)),
+        ("ascending", bool, len(directions)),
+    ):
         rows = manifest[name]
         shaped = len(rows) == count and all(isinstance(row, list) and len(row) == length for row in rows)
         if not shaped or any(
-            type(value) is not int or not 0 <= value < 1 << 63 for row in rows for value in row
+            type(value) is not kind or not 0 <= value < 1 << 63 for row in rows for value in row
         ):
-            msg = f"expected {length} values of type int for each of {count} elements in {name!r}"
+            msg = f"expected {length} values of type {kind.__name__} for each of {count} elements in {name!r}"
             raise FormatError(msg, path=file)
 
 
-_LAYOUT = FolderFormat("evener partitions", "placed graph", 2, _dtypes_of)
+_LAYOUT = FolderFormat("evener partitions", "placed graph", 1, _dtypes_of)
 
 
 def _graph_of(path: Path, facts: dict[str, Any]) -> Graph:
@@ -328,21 +339,26 @@ def _stored(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> list[Stor
             out_degree=read_only(arrays[f"{p}.out_degree"]),
             rows={direction: rows(p, direction) for direction in directions},
             boundary=dict(zip(directions, facts["boundary"][p], strict=True)),
+            ascending=dict(zip(directions, facts["ascending"][p], strict=True)),
         )
         for p in range(len(facts["elements"]))
     ]
 
 
 def _partition(p: int, stored: StoredPartition, graph: Graph, *, mapped: bool) -> Partition:
-    """Return a partition with mapped edges, or with pending edges."""
-    position = np.arange(0 if mapped else len(stored.vertices), dtype=np.uint32)
+    """Return a partition with mapped edges if its rows are in the order of a CPU, else with pending edges."""
+    order = position = np.empty(0, np.uint32)
+    if not mapped or any(stored.ascending.values()):
+        order = neighbour_order(stored.vertices, stored.owned, graph.out_degree())
+        position = np.arange(len(stored.vertices), dtype=np.uint32)
+        replace_by_places(position, order)
     own = np.arange(stored.owned, dtype=np.uint32)
     edges: dict[str, Edges] = {}
     for direction, rows in stored.rows.items():
         own_edges = pending_edges(
-            rows, own, rows.offsets, position, len(position), stored.boundary[direction]
+            rows, own, rows.offsets, position, len(position), order, stored.boundary[direction]
         )
-        if mapped:
+        if mapped and not (stored.ascending[direction] and len(order)):
             own_edges = replace(own_edges, targets=rows.targets, weights=rows.weights)
         edges[direction] = own_edges
     arrays = stored.vertices, stored.mirror_bounds, stored.out_degree

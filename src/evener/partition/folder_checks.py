@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.errors import FormatError
+from evener.partition.degrees import places_in
 from evener.partition.numbering import Numbering
+from evener.partition.partition import neighbour_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +37,8 @@ class StoredPartition:
     """The arrays of a partition in a folder, as in `Partition`.
 
     `rows` has the rows of owned vertices in local numbers for each stored direction, and `boundary` the
-    number of edges that lead to mirrors.
+    number of edges that lead to mirrors. `ascending` says whether rows ascend, as on a GPU, or begin with
+    hubs: see `PendingEdges.order`.
     """
 
     vertices: NDArray[np.uint32]
@@ -43,6 +46,7 @@ class StoredPartition:
     out_degree: NDArray[np.uint32]
     rows: dict[str, Graph]
     boundary: dict[str, int]
+    ascending: dict[str, bool]
 
     @property
     def owned(self) -> int:
@@ -94,11 +98,13 @@ def check_partitions(partitions: Sequence[StoredPartition], graph: Graph, path: 
         degree = sum(one[own].astype(np.int64) for one in degrees.values())
         _require(bool((np.diff(degree) <= 0).all()), f"{number}.vertices in descending degree", path)
         _check_mirrors(number, p, numbering, graph.n, path)
+        order = neighbour_order(p.vertices, p.owned, degrees["out"])
+        place = places_in(order)
         for direction in p.rows:
             lengths = np.diff(p.rows[direction].offsets.astype(np.int64))
             same = np.array_equal(lengths, degrees[direction][own])
             _require(same, f"{number}.{direction}.offsets with the degrees of the graph", path)
-            _check_edges(number, p, direction, graph, path)
+            _check_edges(number, p, direction, place[:0] if p.ascending[direction] else place, graph, path)
             found[direction] += _digest_of_rows(p.rows[direction], p.vertices, reverse=direction == "in")
     expected = _digest_of_rows(graph, np.arange(graph.n, dtype=np.uint32))
     for direction, digest in found.items():
@@ -116,8 +122,18 @@ def _check_mirrors(number: int, p: StoredPartition, numbering: Numbering, n: int
         _require(bool(valid), f"mirrors of partition {owner} in ascending order in {number}.vertices", path)
 
 
-def _check_edges(number: int, p: StoredPartition, direction: str, graph: Graph, path: Path) -> None:
-    """Check the targets, their order in each row, the weights, and the number of edges to mirrors."""
+def _check_edges(
+    number: int,
+    p: StoredPartition,
+    direction: str,
+    place: NDArray[np.uint32],
+    graph: Graph,
+    path: Path,
+) -> None:
+    """Check the targets, their order in each row, the weights, and the number of edges to mirrors.
+
+    `place` has the place of each local vertex in the order of rows; empty if rows ascend.
+    """
     rows, count = p.rows[direction], len(p.vertices)
     boundary = 0
     lightest, heaviest = graph.weight_range
@@ -126,7 +142,8 @@ def _check_edges(number: int, p: StoredPartition, direction: str, graph: Graph, 
         targets = rows.targets[max(begin - 1, 0) : end]
         _require(int(targets.max()) < count, f"{number}.{direction}.targets below {count}", path)
         boundary += int(np.count_nonzero(rows.targets[begin:end] >= p.owned))
-        descents = (np.flatnonzero(targets[1:] < targets[:-1]) + max(begin, 1)).astype(np.uint64)
+        places = place[targets] if len(place) else targets
+        descents = (np.flatnonzero(places[1:] < places[:-1]) + max(begin, 1)).astype(np.uint64)
         between = rows.offsets[np.searchsorted(rows.offsets, descents)] == descents
         _require(bool(between.all()), f"{number}.{direction}.targets in order in each row", path)
         if rows.weights is not None:

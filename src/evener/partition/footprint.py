@@ -127,8 +127,8 @@ class Tiers(NamedTuple):
     """How a partition is divided between host memory and GPU memory.
 
     `host_share` of the edges stay in host memory: the rows of highest degree. The GPU keeps a prefix of at
-    most `max_prefixes` of these rows: a copy of the first in-edges, which lead to the owned vertices of
-    highest degree. A bottom-up search step usually finds one of them in the frontier and reads no more edges.
+    most `max_prefixes` of these rows: a copy of the first in-edges, which lead to vertices of highest degree.
+    A bottom-up search step usually finds one of these vertices in the frontier and reads no more edges.
     """
 
     host_share: float = 0.0

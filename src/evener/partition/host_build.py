@@ -14,6 +14,7 @@ import numpy as np
 from evener.graph.arrays import read_only
 from evener.graph.bitmap import Bitmap
 from evener.kernels.cpu import partition as kernels
+from evener.partition.degrees import by_descending_degree, replace_by_places
 from evener.partition.numbering import joined
 from evener.partition.partition import mirrors_below, partition_of, pending_edges, work_blocks
 
@@ -93,14 +94,20 @@ class HostPart:
         self.mirrors = self._marked.numbers()
 
     def finish(
-        self, vertices: NDArray[np.uint32], out_degree: NDArray[np.uint32], *, directed: bool
+        self,
+        vertices: NDArray[np.uint32],
+        out_degree: NDArray[np.uint32],
+        order: NDArray[np.uint32],
+        *,
+        directed: bool,
     ) -> HostBuilt:
-        """Map targets to local numbers, given all vertices."""
+        """Map targets to local numbers, given all vertices and their `PendingEdges.order`."""
         if len(self._mirror_bounds) > 2:
             kernels.number_partition(self._numbers, *self._range, self._marked.words, self._marked.ranks)
+            replace_by_places(self._numbers, order)
         stored = {
             direction: pending_edges(
-                rows, self._own, self._row_bounds[direction], self._numbers, len(vertices),
+                rows, self._own, self._row_bounds[direction], self._numbers, len(vertices), order,
                 self._boundary[direction], in_place=self._in_place,
             )
             for direction, rows in self._stored.items()
@@ -129,12 +136,19 @@ def build_on_host(
     for part in parts:
         part.mark(of_each.pop(0), numbering.bounds)
     cuts = np.cumsum([len(part.mirrors) for part in parts])[:-1]
-    mirrors = np.split(numbering.vertices_of(joined([part.mirrors for part in parts])), cuts)
+    found = [
+        np.split(values, cuts) for values in numbering.fetch(joined([p.mirrors for p in parts]), out_degree)
+    ]
     built = []
     for part in parts:
-        own, others = numbering.owned_range(part.p), mirrors.pop(0)
-        vertices = numbering.vertices[own]
-        if len(others):
-            vertices = np.concatenate([vertices, others])
-        built.append(part.finish(vertices, out_degree[own], directed=directed))
+        own = numbering.owned_range(part.p)
+        vertices, order = numbering.vertices[own], np.empty(0, np.uint32)
+        mirrors, degrees = (values.pop(0) for values in found)
+        if len(mirrors):  # otherwise the vertices are in descending degree
+            vertices = np.concatenate([vertices, mirrors])
+            del mirrors  # its memory is for the sort
+            degrees = np.concatenate([out_degree[own], degrees])
+            order = by_descending_degree(degrees)
+            del degrees
+        built.append(part.finish(vertices, out_degree[own], order, directed=directed))
     return built

@@ -105,9 +105,9 @@ class Numbering:
         several = len(self.bounds) > 2
         return [self.numbers.copy() if several else self.numbers for _ in of_parts]
 
-    def vertices_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the vertices with these numbers."""
-        return gathered(self.vertices, numbers)
+    def fetch(self, numbers: NDArray[np.uint32], values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the vertices with these numbers, and their values, given the values by number."""
+        return [gathered(self.vertices, numbers), gathered(values, numbers)]
 
     def place_of(self, vertex: int) -> tuple[int, int]:
         """Return the owner and the local number of a vertex."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evener.graph import csr as build
+from evener.partition.degrees import by_descending_degree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,7 @@ __all__ = [
     "Partition",
     "PendingEdges",
     "mirrors_below",
+    "neighbour_order",
     "partition_of",
     "pending_edges",
     "up_to_last",
@@ -49,7 +51,8 @@ class Edges:
     ----------
     offsets : ndarray of uint64, shape (L + 1,)
     targets : ndarray of uint32, shape (edges,), or PendingEdges
-        Local numbers, ascending in each row. Before the upload, the source of the edges.
+        Local numbers, by descending out-degree in each row: see `PendingEdges.order`. A GPU that stores all
+        edges keeps its rows ascending. Before the upload, the source of the edges.
     weights : ndarray, shape (edges,), or None
     blocks : ndarray of uint32, shape (B + 1,)
         Bounds of blocks of rows with about equal work.
@@ -105,9 +108,11 @@ class PendingEdges:
     bounds, blocks : ndarray
         As `offsets` and `blocks` of `Edges`.
     position : ndarray of uint32
-        The local number of each target of the rows.
+        For each target of the rows, its place in `order`; its local number if `order` is empty.
     vertices : int
         Number of owned vertices and mirrors.
+    order : ndarray of uint32, shape (L + M,)
+        Local numbers in the order of neighbours in rows: hubs come first. Empty if rows ascend.
     in_place : bool
         Whether an element may overwrite the rows, which are consecutive. Nothing else reads them.
     """
@@ -118,6 +123,7 @@ class PendingEdges:
     blocks: NDArray[np.uint32]
     position: NDArray[np.uint32]
     vertices: int
+    order: NDArray[np.uint32]
     in_place: bool = False
 
     def __len__(self) -> int:
@@ -209,13 +215,14 @@ def pending_edges(
     bounds: NDArray[np.uint64],
     position: NDArray[np.uint32],
     vertices: int,
+    order: NDArray[np.uint32],
     boundary: int,
     *,
     in_place: bool = False,
 ) -> Edges:
     """Return edges that are to be written; the arguments are as in `PendingEdges` and `Edges`."""
     blocks = work_blocks(bounds)
-    targets = PendingEdges(rows, owned, bounds, blocks, position, vertices, in_place)
+    targets = PendingEdges(rows, owned, bounds, blocks, position, vertices, order, in_place)
     return Edges(bounds, targets, None, blocks, int(np.searchsorted(bounds, bounds[-1])), boundary)
 
 
@@ -240,6 +247,13 @@ def partition_of(
     out = stored.get("out")
     in_ = stored.get("in") if directed else out
     return Partition(p, vertices, mirror_bounds, out_degree, connected, out, in_)
+
+
+def neighbour_order(vertices: NDArray[np.uint32], owned: int, out_degree: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return the order of neighbours in rows: see `PendingEdges.order`."""
+    if len(vertices) == owned:  # owned vertices are in descending degree
+        return np.empty(0, np.uint32)
+    return by_descending_degree(out_degree[vertices])
 
 
 def up_to_last(degree: NDArray[np.uint32]) -> int:

@@ -91,8 +91,16 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
         targets = element.allocate_edges(len(edges), np.dtype(np.uint32), on_host)
         if graph.weights is not None:
             weights = element.allocate_edges(len(edges), graph.weights.dtype, on_host)
+    # Rows begin with hubs, because searches leave a row at the first hit.
+    # Column blocks need ascending rows, because they are found by bisection.
+    ascend = element.table_columns and not on_host
     # Weights are only moved, so their bits will do: one compilation serves all types of one width.
     none = np.empty(0, np.uint32)
+    order, position = edges.order, edges.position
+    if ascend and len(order):
+        position = np.empty_like(edges.position)
+        kernels.gather_values(read_only(order), read_only(edges.position), position)
+        order = none
     given = read_only(none if graph.weights is None else _bits(graph.weights))
     ends = edges.bounds[edges.blocks]
     step = _EDGES_WRITTEN
@@ -110,8 +118,8 @@ def _write_edges(edges: PendingEdges, element: Element, on_host: int) -> tuple[A
         out_weights = none if weights is None else element.begin_write(weights, begin, end)
         kernels.renumber_rows(
             read_only(graph.offsets), read_only(graph.targets), given,
-            read_only(edges.owned), edges.bounds, edges.position, edges.blocks[one : other + 1], bits, out,
-            _bits(out_weights), spare, spare_weights,
+            read_only(edges.owned), edges.bounds, position, edges.blocks[one : other + 1], read_only(order),
+            bits, out, _bits(out_weights), spare, spare_weights,
         )  # fmt: skip
         element.end_write(targets, begin, out)
         if weights is not None:

@@ -13,7 +13,7 @@ from evener.elements.protocols import is_gpu
 from evener.graph.arrays import constant
 from evener.graph.csr import CSR
 from evener.kernels.kernel import KernelFile
-from evener.partition.degrees import by_descending_degree
+from evener.partition.degrees import by_descending_degree, places_in
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.distributed.rows import RowRanges
 from evener.partition.gpu_build import work_blocks_on_gpu
@@ -141,9 +141,7 @@ def _by_degree(element: Element, degree: Any) -> tuple[Any, Any]:
     """Return the new vertices in descending degree, and the place of each in this order."""
     if not is_gpu(element):
         order = by_descending_degree(degree)
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order), dtype=np.uint32)
-        return order, places
+        return order, places_in(order)
     return order_by_degree(element, degree)
 
 

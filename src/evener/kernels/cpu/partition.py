@@ -21,12 +21,14 @@ __all__ = [
     "gather_floats",
     "gather_ids",
     "gather_values",
+    "invert_order",
     "mark_owned",
     "mark_remote",
     "number_by_owner",
     "number_partition",
     "order_by_degree",
     "renumber_rows",
+    "replace_by_place",
     "row_lengths",
     "row_prefixes",
     "sum_degrees",
@@ -197,10 +199,29 @@ def row_lengths(offsets, owned, lengths):
         lengths[i] = offsets[v + _ONE] - offsets[v]
 
 
+@parallel
+def invert_order(order, place):
+    """Set ``place[order[i]] = i``."""
+    for i in prange(np.uint64(len(order))):
+        place[order[i]] = i
+
+
+@parallel
+def replace_by_place(place, numbers):
+    """Set ``numbers[i] = place[numbers[i]]``.
+
+    A number beyond the end of `place` counts as the last one, because `numbers` may have entries for vertices
+    that the partition does not need.
+    """
+    last = np.uint64(len(place) - 1)
+    for i in prange(np.uint64(len(numbers))):
+        numbers[i] = place[min(np.uint64(numbers[i]), last)]
+
+
 @inline_step
 def _renumber_chunk(
-    offsets, targets, weights, owned, bounds, position, begin, end, base, bits, out, out_weights, spare,
-    spare_weights,
+    offsets, targets, weights, owned, bounds, position, begin, end, base, order, bits, out, out_weights,
+    spare, spare_weights,
 ):  # fmt: skip
     weighted = len(weights) > 0
     # Gather all rows before sorting, so that distant reads overlap.
@@ -221,17 +242,23 @@ def _renumber_chunk(
             if weighted:
                 for i in range(start, start + length):
                     out_weights[i] = spare_weights[i]
+        if len(order) > 0:
+            for i in range(start, start + length):
+                out[i] = order[out[i]]
 
 
 @parallel
 def renumber_rows(
-    offsets, targets, weights, owned, bounds, position, blocks, bits, out, out_weights, spare, spare_weights
-):
-    """Write rows of a partition to `out` and `out_weights`, ascending, in local numbers of `bits` bits.
+    offsets, targets, weights, owned, bounds, position, blocks, order, bits, out, out_weights, spare,
+    spare_weights,
+):  # fmt: skip
+    """Write rows of a partition to `out` and `out_weights`, with targets in local numbers of `bits` bits.
 
     Row ``i`` is row ``owned[i]`` of the graph. `bounds` (L + 1,) uint64 bounds the rows of the partition.
-    `blocks` bounds the requested rows, in runs for the threads. `position` has the local number of each
-    target. `spare` is a buffer of the length of `out`. Without weights, the weight arrays have length 0.
+    `blocks` bounds the requested rows, in runs for the threads. `order` (uint32) lists the local vertices in
+    the order of targets in rows, and `position` has places in it. If `order` is empty, targets ascend and
+    `position` has local numbers. `spare` is a buffer of the length of `out`. Without weights, the weight
+    arrays have length 0.
     """
     base = bounds[blocks[0]]
     runs = np.uint64(len(blocks)) - _ONE
@@ -241,7 +268,7 @@ def renumber_rows(
         while b < runs:
             _renumber_chunk(
                 offsets, targets, weights, owned, bounds, position, np.uint64(blocks[b]),
-                np.uint64(blocks[b + _ONE]), base, bits, out, out_weights, spare, spare_weights,
+                np.uint64(blocks[b + _ONE]), base, order, bits, out, out_weights, spare, spare_weights,
             )  # fmt: skip
             b = take_chunk(counter, _ONE)
 

@@ -65,10 +65,9 @@ class DistributedNumbering(Numbering):
         vertices = [part for part in of_parts if part is not None]
         return np.split(self.numbers_of(joined(vertices)), np.cumsum([len(part) for part in vertices])[:-1])
 
-    def vertices_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the vertices with these numbers, which differ by rank."""
-        [vertices] = fetch_in_rounds(self.world, self.of_ranks, numbers, [self.vertices])
-        return vertices
+    def fetch(self, numbers: NDArray[np.uint32], values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the vertices with these numbers, and their values, given those of this rank by number."""
+        return fetch_in_rounds(self.world, self.of_ranks, numbers, [self.vertices, values])
 
 
 def number_own_vertices(

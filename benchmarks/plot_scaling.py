@@ -27,7 +27,8 @@ def main():
     measured = simulate.recorded("scaling.json")["rows"]
     found = panels(*map(_in_order, (measured, simulated["checks"], simulated["rows"])))
     charts.lines("scaling", "Scaling with ranks, and the simulation", found)
-    rows = _in_order(simulate.recorded("cpu_threads.json")["rows"])
+    threads = simulate.recorded("cpu_threads.json")
+    rows = _in_order(threads["rows"]) if threads else []
     for graph in dict.fromkeys(row["graph"] for row in rows):
         own = [row for row in rows if row["graph"] == graph]
         charts.lines(f"threads_{graph.partition(':')[0]}", f"Threads, {graph}", thread_panels(own))

@@ -45,7 +45,7 @@ def clocked(call):
     return run
 
 
-def interleaved(contenders, *, rounds, check=None, budget=None):
+def interleaved(contenders, *, rounds, check=None, budget=None, least=_LEAST_TIMES):
     """Time all contenders in turns, one run each per round, after a round that does not count.
 
     Parameters
@@ -57,7 +57,9 @@ def interleaved(contenders, *, rounds, check=None, budget=None):
     check : callable, optional
         Called with name, round and answer after each run, outside the clock. Raises if the answer is wrong.
     budget : float, optional
-        Seconds after which a contender with at least three times drops out.
+        Seconds after which a contender drops out.
+    least : int, default 3
+        Times that a contender has before it drops out. If it is 1, a first run beyond the budget counts.
 
     Returns
     -------
@@ -68,12 +70,12 @@ def interleaved(contenders, *, rounds, check=None, budget=None):
     for i in range(-1, rounds):
         for name, run in contenders.items():
             spent = times[name]
-            if budget is not None and len(spent) >= _LEAST_TIMES and sum(spent) > budget:
+            if budget is not None and len(spent) >= least and sum(spent) > budget:
                 continue
             took, answer = run(max(i, 0))
             if check is not None:
                 check(name, max(i, 0), answer)
-            if i >= 0:
+            if i >= 0 or (budget is not None and least == 1 and took > budget):
                 spent.append(took)
     return times
 

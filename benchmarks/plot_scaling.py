@@ -1,4 +1,7 @@
-"""Draw `scaling.json` and `simulate.json` for the page about scaling: docs/images/figures/scaling.svg.
+"""Draw the figures of the page about scaling, in docs/images/figures/.
+
+`scaling.json` and `simulate.json` become `scaling.svg`. `cpu_threads.json` becomes `threads_rmat.svg` and
+`threads_uniform.svg`.
 
 python benchmarks/plot_scaling.py
 """
@@ -24,6 +27,35 @@ def main():
     measured = simulate.recorded("scaling.json")["rows"]
     found = panels(*map(_in_order, (measured, simulated["checks"], simulated["rows"])))
     charts.lines("scaling", "Scaling with ranks, and the simulation", found)
+    threads = simulate.recorded("cpu_threads.json")
+    rows = _in_order(threads["rows"]) if threads else []
+    for graph in dict.fromkeys(row["graph"] for row in rows):
+        own = [row for row in rows if row["graph"] == graph]
+        charts.lines(f"threads_{graph.partition(':')[0]}", f"Threads, {graph}", thread_panels(own))
+
+
+def thread_panels(rows):
+    """Return the panels of a graph: speed by threads of Evener and of GAP, and GAP's time over Evener's."""
+    one = {(row["task"], row["contender"]): row["median_seconds"] for row in rows if row["threads"] == 1}
+    faster = [
+        {**row, "faster": one[row["task"], row["contender"]] / row["median_seconds"]}
+        for row in sorted(rows, key=lambda row: row["threads"])
+    ]
+    gap = [row for row in faster if row["contender"] == "GAP"]
+    own = [row for row in faster if row["contender"] == "evener"]
+    of_one = "times as fast as one thread"
+    return [
+        Panel("Evener", "threads", of_one, series_of(own, "task", "threads", "faster"), wide=True, log=True),
+        Panel("GAP", "threads", of_one, series_of(gap, "task", "threads", "faster"), wide=True, log=True),
+        Panel(
+            "Compared with GAP",
+            "threads",
+            "GAP's time over Evener's",
+            series_of(gap, "task", "threads", "times_ours"),
+            wide=True,
+            line=1,
+        ),
+    ]
 
 
 def _in_order(rows):

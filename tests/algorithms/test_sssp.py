@@ -351,3 +351,16 @@ def test_a_bucket_ends_above_the_nearest_vertex(monkeypatch, width, weights):
 def test_several_elements_have_no_narrow_supersteps():
     graph = Graph.from_edges(range(20), range(1, 21), np.ones(20))
     assert "narrow" not in phases(sssp(graph, source=0, on="cpu:1,cpu:1"))
+
+
+@pytest.mark.parametrize("heaviest", [255, 256])
+@pytest.mark.parametrize("on", ["cpu:1", "cpu:1,cpu:1"])
+def test_weights_are_bytes_only_if_all_fit(on, heaviest):
+    """Paths are longer than a byte holds; a weight of 256 as a byte would be 0."""
+    graph = Graph.from_edges(range(4), range(1, 5), np.array([heaviest, 0, 1, heaviest]))
+    placed = partition(graph, on=on)
+    for _ in range(2):  # the second run uses the bytes of the first
+        found = sssp(placed, source=0)["distance"]
+        assert found.tolist() == [0, heaviest, heaviest, heaviest + 1, 2 * heaviest + 1]
+    kept = ["byte_weights" in own.in_.derived for own in placed.partitions]
+    assert kept == [heaviest < 256] * len(placed.partitions)

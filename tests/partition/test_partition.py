@@ -391,7 +391,8 @@ def test_gather_rejects_numbers_without_a_vertex(wrong, named):
 def test_a_result_without_room_is_rejected(monkeypatch):
     pg = place(ev.read("grid:4x4"), "cpu:1")
     parts = [np.zeros(16, np.float64)]
-    monkeypatch.setattr(import_module("evener.partition.partitioned"), "MIN_CHECKED_BYTES", 1)
+    monkeypatch.setattr(memory, "MIN_CHECKED_BYTES", 1)
+    monkeypatch.setattr(memory, "_reusable", [])  # no pages of earlier runs
     monkeypatch.setattr(memory, "available", lambda: 127)
     with pytest.raises(ev.OutOfMemoryError, match="the result for 16 vertices needs 128 bytes"):
         pg.gather(parts)

@@ -44,6 +44,10 @@ _LOW_BITS = np.uint64(63)
 _WORD = np.uint64(64)
 # Largest chunk of queue parts.
 _QUEUE_CHUNK = np.uint64(16)
+# The same, for a step over many edges; and vertices of the queue, and edges of a row, to prefetch.
+_FLOOD_CHUNK = np.uint64(64)
+_QUEUE_AHEAD = np.uint64(8)
+_LINE = np.uint64(16)
 # Words of 64 vertices in a chunk.
 _WORD_CHUNK = np.uint64(64)
 # Rows between the row that a bottom-up step reads and the row that it prefetches.
@@ -146,16 +150,19 @@ def _scatter_worker(
     while first < parts:
         for i in range(first, min(first + chunk, parts)):
             u, begin, end = queue_part(offsets, queue, in_pieces, i)
+            if i + _QUEUE_AHEAD < parts and not in_pieces:
+                ahead = offsets[queue[i + _QUEUE_AHEAD]]
+                prefetch(targets, ahead)
+                prefetch(targets, ahead + _LINE)
             number = vertices[u]
             for e in range(begin, end):
                 v = np.uint64(targets[e])
                 if visited[v >> _SIX] & (_ONE << (v & _LOW_BITS)):
                     continue
-                # Threads that write the same parent at once are on the same level, so either value is right.
+                # All values are of one level, so any is right. A test of the old value would wait for it.
                 if v >= owned:
-                    if candidate[v] == NO_VERTEX:
-                        candidate[v] = number
-                elif parent[v] == NO_VERTEX:
+                    candidate[v] = number
+                else:
                     parent[v] = number
         first = take_chunk(counter, chunk)
 
@@ -168,7 +175,7 @@ def scatter_parents(offsets, targets, vertices, owned, queue, length, parent, vi
     Threads may write a parent at the same time, because all their values are of one level. `collect_new`
     makes all other writes in vertex order.
     """
-    in_pieces, parts, chunk = split_queue(offsets, queue, length[_ZERO], _QUEUE_CHUNK)
+    in_pieces, parts, chunk = split_queue(offsets, queue, length[_ZERO], _FLOOD_CHUNK)
     counter = new_counter()
     for _ in prange(WORKERS):
         _scatter_worker(
@@ -366,10 +373,18 @@ def bottom_up_step(
 
 @inline_step
 def _edges_reached_chunk(offsets, distance, first, last):
-    edges = _ZERO
-    for v in range(first, last):
-        if distance[v] >= 0:
-            edges += offsets[v + _ONE] - offsets[v]
+    edges = offsets[last] - offsets[first]
+    while first < last:
+        # Most vertices are reached, so most offsets are not read.
+        end = min(first + _WORD, last)
+        nearest = np.int32(0)
+        for v in range(first, end):
+            nearest = min(nearest, distance[v])
+        if nearest < 0:
+            for v in range(first, end):
+                if distance[v] < 0:
+                    edges -= offsets[v + _ONE] - offsets[v]
+        first = end
     return edges
 
 

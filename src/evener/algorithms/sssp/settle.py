@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evener.algorithms.sssp.byte_weights import placed_weights
 from evener.engine.checkpoints.state import Bounded, LocalNumbers
 from evener.kernels.kernel import KernelFile
 from evener.kernels.vertex import NO_VERTEX
-from evener.spec.arguments import unsigned
 
 if TYPE_CHECKING:
     from evener.engine.array import PartitionedArray
@@ -153,7 +153,7 @@ def settle_together(engine: Engine, state: SearchState, delta: float, far: np.ui
     """Settle buckets until no vertex waits. Return True if the next bucket would relax too many edges."""
     s = state
     offsets, targets, _ = engine.out
-    weights = unsigned(engine.out_weights)
+    weights = placed_weights(engine, "out")
     while True:
         s.end_step()
         nearest = nearest_distance(engine, s.distance, s.pending)
@@ -180,7 +180,7 @@ def settle_single(engine: Engine, state: SearchState, delta: float, far: np.uint
     """Settle buckets on a single element: several buckets, or a narrow frontier, in one call."""
     s, tuning = state, engine.tuning(TUNING)
     offsets, targets, _ = engine.out
-    weights = unsigned(engine.out_weights)
+    weights = placed_weights(engine, "out")
     nearest, next_nearest = engine.counters(2)
     narrow_edges = max(tuning.narrow_edges, engine.total(engine.owned) // tuning.vertices_per_edge)
     s.begin_settling()

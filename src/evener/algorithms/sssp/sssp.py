@@ -26,6 +26,7 @@ import numpy as np
 
 from evener.algorithms.bfs.bfs import search_edges
 from evener.algorithms.sssp import SPEC
+from evener.algorithms.sssp.byte_weights import placed_weights
 from evener.algorithms.sssp.group import GROUP_WIDER, GROUP_WIDTH, settle_on_group, sweep_on_group
 from evener.algorithms.sssp.range_check import check_range
 from evener.algorithms.sssp.settle import (
@@ -43,7 +44,7 @@ from evener.graph.checks import check_bool, is_number
 from evener.kernels.kernel import KernelFile
 from evener.partition.distributed.graph import DistributedGraph
 from evener.partition.gathered import Gathered
-from evener.spec.arguments import check_weights, unsigned
+from evener.spec.arguments import check_weights
 from evener.spec.goal import Goal, forget_beyond, parse_goal, search_each
 from evener.spec.run import begin
 from evener.spec.run_options import driver
@@ -246,7 +247,7 @@ def _sweep(engine: Engine, state: SearchState, m: int, few: int) -> None:
     """Search all in-edges for shorter paths, until at most `few` edges lead into the improved vertices."""
     distance, pending = state.distance, state.pending
     offsets, targets, _ = engine.in_
-    weights = unsigned(engine.in_weights)
+    weights = placed_weights(engine, "in_")
     parts = _parts_of_sweep(engine)
     edges = m
     while edges > few:
@@ -283,7 +284,7 @@ def _find_parents(
 ) -> _Tree:
     """Find the parents that sweeps have not found."""
     offsets, targets, blocks = engine.in_
-    weights = unsigned(engine.in_weights)
+    weights = placed_weights(engine, "in_")
     distance, parent, far = state.distance, state.parent, state.far
     engine.superstep("parents", active=engine.owned)
     if not state.mirrors_are_exact:
@@ -310,7 +311,7 @@ def _find_parents(
         engine.pull(rooted)
         attached = engine.compute(
             tree_kernels.attach_zero_weight, offsets, targets, weights, *engine.out[:2],
-            unsigned(engine.out_weights), engine.owned, distance, parent, rooted, waiting, state.queue,
+            placed_weights(engine, "out"), engine.owned, distance, parent, rooted, waiting, state.queue,
             count_next_active=True,
         )  # fmt: skip
         checkpoints.require(attached, "distances of paths that begin at a source")

@@ -15,7 +15,7 @@ from numba import prange
 
 from evener.kernels.cpu.bits import is_set, range_mask, trailing_zeros
 from evener.kernels.cpu.jit import inline_step, parallel, serial
-from evener.kernels.cpu.simd import LANES
+from evener.kernels.cpu.simd import LANES, prefetch
 from evener.kernels.cpu.work_queue import WORKERS, new_counter, take_chunk
 from evener.kernels.vertex import NO_VERTEX
 
@@ -26,6 +26,8 @@ _ZERO = np.uint64(0)
 _SIX = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _LANES = np.uint64(LANES)
+# Rows between the row that is searched and the row that is prefetched.
+_AHEAD = np.uint64(8)
 
 
 @inline_step
@@ -36,6 +38,11 @@ def _find_parents_chunk(offsets, targets, weights, out_degree, far, distance, pa
     for v in range(first, last):
         own_distance = distance[v]
         edges += np.uint64(out_degree[v]) if own_distance < far else _ZERO
+        ahead = v + _AHEAD
+        if ahead < last and parent[ahead] == NO_VERTEX:
+            prefetch(targets, offsets[ahead])
+            prefetch(targets, offsets[ahead] + _LANES)
+            prefetch(weights, offsets[ahead])
         if parent[v] != NO_VERTEX:
             continue
         # The loop has no branch per edge, so that the reads of several distances overlap.

@@ -45,6 +45,8 @@ _BUFFER = 256
 # Rows between the row that is linked and the row whose edges, and whose trees, are prefetched.
 _ROWS_AHEAD = np.uint64(32)
 _TREES_AHEAD = np.uint64(12)
+# Vertices over those whose trees are flattened between first links.
+_HUBS = np.uint64(8)
 # Vertices in the sample for the largest tree.
 _SAMPLE = np.uint64(1 << 10)
 
@@ -108,13 +110,21 @@ def link_first(offsets, targets, rows, count, component):
     """Link each vertex with its first `count` neighbours, which have the highest degrees.
 
     The neighbours of vertex 0, the largest hub, come first. Mirrors have no rows, so other hubs would begin
-    many trees that are joined late.
+    many trees that are joined late. Most first neighbours are among the first `1/_HUBS` of the vertices. The
+    trees of these vertices are flattened before the other rows are linked, so that paths to roots are short.
     """
     if rows > 0:
         for r in prange(chunk_count(offsets[1] - offsets[0], _CHUNK)):
             first = offsets[0] + np.uint64(r) * _CHUNK
             _attach_chunk(targets, component, first, min(first + _CHUNK, offsets[1]))
+    hubs = np.uint64(rows) // _HUBS
     counter = new_counter()
+    for _ in prange(WORKERS):
+        _link_first_worker(offsets, targets, hubs, np.uint64(count), component, counter)
+    for r in prange(chunk_count(hubs, _CHUNK)):
+        first = np.uint64(r) * _CHUNK
+        _compress_chunk(component, first, min(first + _CHUNK, hubs))
+    counter[_ZERO] = hubs
     for _ in prange(WORKERS):
         _link_first_worker(offsets, targets, np.uint64(rows), np.uint64(count), component, counter)
 

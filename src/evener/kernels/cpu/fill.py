@@ -12,7 +12,7 @@ from evener.kernels.cpu.jit import parallel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["copy", "fill"]
+__all__ = ["copy", "fill", "narrow"]
 
 
 @parallel
@@ -33,3 +33,10 @@ def fill(words, word):
     """Set ``words[:] = word`` on all threads, so that each thread is the first to touch its own pages."""
     for i in prange(len(words)):
         words[i] = word
+
+
+@parallel
+def narrow(source, target):
+    """Copy integers to an array of shorter integers that hold them, on all threads."""
+    for i in prange(len(source)):
+        target[i] = source[i]

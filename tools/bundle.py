@@ -76,8 +76,6 @@ def _run(task):
 
 def _compare(tasks, processes, _):
     """Print the runs whose answers differ, and those whose answers differ from run to run."""
-    # One thread, because the order of sums depends on the threads.
-    os.environ["NUMBA_NUM_THREADS"] = "1"
     ways = (_use_the_bundle, _use_the_bundle, compile_natively)
     first, again, native = (
         {
@@ -91,7 +89,8 @@ def _compare(tasks, processes, _):
         differing = [key for key in same if digests[key] != native[name][key]]
         unsteady = f", {len(digests) - len(same)} change from run to run" if len(same) < len(digests) else ""
         print(f"{name}: {len(digests)} answers, {len(differing)} differ{unsteady}")
-        print(*(f"  {key}" for key in differing), sep="\n")
+        for key in differing:
+            print(f"  {key}")
 
 
 def _digests(task):

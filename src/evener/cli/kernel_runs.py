@@ -25,8 +25,17 @@ __all__ = ["ALL_WEIGHTS", "COMMON", "COMMON_WEIGHTS", "Task", "answers", "run", 
 ALL_WEIGHTS = ("", "float64", "int32", "float32", "int64")
 COMMON_WEIGHTS = ("", "float64")
 
-# The scale of the graphs: their searches change direction.
-_SCALE = 10
+# The scale of the graphs, and of those of searches, which change direction on wide levels.
+_SCALE, _WIDE = 10, 13
+
+# A lattice, where each element has a part of its own.
+_LATTICE = "grid:16x16"
+
+# Powers of a matrix without and with weights.
+_POWERS = ("kronecker:11/10,power=6", "kronecker:12/10,power=6")
+
+# Lines with many comments, and with ids that are far apart.
+_LINES = "# a comment\n" * 5000 + "1 2\n3 1000000000000\n" * 1000
 
 # Values of options: most options need other kernels if they are given, whatever their values.
 _VALUES: dict[str, tuple[Any, ...]] = {"bool": (True, False), "int": (2,), "float": (0.5,), "vertex": (1,)}
@@ -82,7 +91,10 @@ def answers(spec: AlgorithmSpec, weights: Sequence[str]) -> Iterator[tuple[str, 
     """
     if not _sees_weights(spec):
         weights = [name for name in weights if name in COMMON_WEIGHTS]
-    graphs = [(name or "unweighted", graph) for name in weights for graph in _graphs(name)]
+    searches = any(option.required and option.name == spec.source_option for option in spec.options)
+    graphs = [(name or "unweighted", graph) for name in weights for graph in _graphs(name, wide=searches)]
+    for on in _elements():
+        yield f"{_LATTICE} {on}", spec.function()(_LATTICE, on=on, **next(_options(spec)))
     for options in _options(spec):
         errors = []
         for (name, graph), on in product(graphs, _elements()):
@@ -122,10 +134,12 @@ def _read_graphs(weights: str) -> None:
     from evener.partition.distributed.build import read_graph
     from evener.system.world import current_world
 
-    given = {"": "", "int32": ",weights=1..255"}.get(weights)
+    given = {"": "", "int32": ",weights=1..255", "float64": ",weights=real"}.get(weights)
     if given is not None:
-        for spec in (f"rmat:{_SCALE}", f"rmat:{_SCALE},directed", f"uniform:{_SCALE}", "grid:50x50"):
+        for spec in (f"rmat:{_SCALE}", f"rmat:{_SCALE},directed", f"uniform:{_SCALE}", _LATTICE):
             read_graph(f"{spec}{given}", "both")
+    for spec in _POWERS if not weights else ():
+        read_graph(spec, "both")
     suffixes = [suffix for one in all_formats() for suffix in one.suffixes]
     world = current_world()
     with TemporaryDirectory(prefix="evener-") as own:
@@ -137,8 +151,13 @@ def _read_graphs(weights: str) -> None:
                 if world.rank == 0:
                     write(graph, path)
             world.barrier()
-            with suppress(EvenerError):  # a format that several ranks cannot read
-                read_graph(path, "both")
+            for directions in ("both", "in"):
+                with suppress(EvenerError):  # a format that several ranks cannot read
+                    read_graph(path, directions)
+        path = Path(folder, "lines.txt")
+        path.write_text(_LINES)  # all ranks write the same
+        world.barrier()
+        read_graph(path, "both")
         world.barrier()
 
 
@@ -157,6 +176,7 @@ def _place_graphs(weights: str) -> None:
 
 def _run_programs(weights: str) -> None:
     """Run MapReduce; other programs have no kernels apart from those of algorithms."""
+    from evener.programs.gimv import gimv
     from evener.programs.mapreduce.mapreduce import mapreduce
 
     if weights:  # only functions of users see weights
@@ -164,10 +184,21 @@ def _run_programs(weights: str) -> None:
     for graph, on in product(_graphs(weights), _elements()):
         mapreduce(graph, _target, combine=_sum, owner="hash", on=on)
         mapreduce(graph, _target, reduce=_largest, owner="block", on=on)
+        mapreduce(graph, _pair, reduce=_largest_of_pair, owner="hash", on=on)
+        for dtype in (np.float32, np.float64):
+            gimv(graph, _second, min, min, np.ones(graph.n, dtype), engine="mapreduce", on=on)
 
 
 def _target(source: Any, target: Any) -> tuple[Any, int]:  # noqa: ARG001 - MapReduce names the parameters
     return target, 1
+
+
+def _pair(source: Any, target: Any) -> tuple[Any, tuple[Any, int]]:
+    return target, (source, 1)
+
+
+def _second(m: Any, v: Any) -> Any:  # noqa: ARG001 - GIM-V gives both
+    return v
 
 
 def _sum(x: Any, y: Any) -> Any:
@@ -176,6 +207,10 @@ def _sum(x: Any, y: Any) -> Any:
 
 def _largest(key: Any, values: Any) -> Any:  # noqa: ARG001 - MapReduce names the parameters
     return values.max()
+
+
+def _largest_of_pair(key: Any, values: Any) -> Any:  # noqa: ARG001 - MapReduce names the parameters
+    return values[0].max()
 
 
 # Tasks that generate and read graphs, place graphs, and run programs.
@@ -203,16 +238,19 @@ def _values(option: Option) -> Sequence[Any]:
     return option.choices or _OWN_VALUES.get(option.name) or _VALUES[option.type]
 
 
-def _graphs(weights: str) -> Iterator[Graph]:
-    """Yield a directed and an undirected graph; making them compiles few kernels."""
+def _graphs(weights: str, *, wide: bool = False) -> Iterator[Graph]:
+    """Yield a directed and an undirected graph; making them compiles few kernels.
+
+    With `wide`, the graphs are larger, and some edges weigh 0.
+    """
     from scipy import sparse
 
     from evener.graph.graph import Graph
 
-    n = 1 << _SCALE
+    n = 1 << (_WIDE if wide else _SCALE)
     random = np.random.default_rng(1)
     tails, heads = (n * random.random((2, 16 * n)) ** 3).astype(np.int64)
-    values = random.integers(1, 255, len(tails)).astype(weights or np.bool_)
+    values = random.integers(0 if wide else 1, 255, len(tails)).astype(weights or np.bool_)
     matrix = sparse.coo_array((values, (tails, heads)), (n + 1, n + 1)).tocsr()  # one vertex has no edge
     yield Graph.from_scipy(matrix, directed=True)
     yield Graph.from_scipy(matrix.maximum(matrix.T).tocsr(), directed=False)

@@ -34,6 +34,7 @@ RUNS = (
     "wcc {text}",
     "triangles rmat:16",
     "louvain rmat:16,weights=1..255",
+    "leiden uniform:16,weights=real",
     "scc {text} --directed",
     "katz uniform:16",
 )

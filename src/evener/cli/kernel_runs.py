@@ -89,12 +89,15 @@ def answers(spec: AlgorithmSpec, weights: Sequence[str]) -> Iterator[tuple[str, 
     EvenerError
         If an option works with no graph.
     """
+    from evener.graph.formats import read
+
     if not _sees_weights(spec):
         weights = [name for name in weights if name in COMMON_WEIGHTS]
     searches = any(option.required and option.name == spec.source_option for option in spec.options)
     graphs = [(name or "unweighted", graph) for name in weights for graph in _graphs(name, wide=searches)]
+    lattice = read(_LATTICE)
     for on in _elements():
-        yield f"{_LATTICE} {on}", spec.function()(_LATTICE, on=on, **next(_options(spec)))
+        yield f"{_LATTICE} {on}", spec.function()(lattice, on=on, **next(_options(spec)))
     for options in _options(spec):
         errors = []
         for (name, graph), on in product(graphs, _elements()):
@@ -239,9 +242,10 @@ def _values(option: Option) -> Sequence[Any]:
 
 
 def _graphs(weights: str, *, wide: bool = False) -> Iterator[Graph]:
-    """Yield a directed and an undirected graph; making them compiles few kernels.
+    """Yield a directed and undirected graphs; making them compiles few kernels.
 
-    With `wide`, the graphs are larger, and some edges weigh 0.
+    Real weights are integers in two graphs, and fractions in a third. With `wide`, the graphs are larger, and
+    some edges weigh 0.
     """
     from scipy import sparse
 
@@ -253,4 +257,7 @@ def _graphs(weights: str, *, wide: bool = False) -> Iterator[Graph]:
     values = random.integers(0 if wide else 1, 255, len(tails)).astype(weights or np.bool_)
     matrix = sparse.coo_array((values, (tails, heads)), (n + 1, n + 1)).tocsr()  # one vertex has no edge
     yield Graph.from_scipy(matrix, directed=True)
-    yield Graph.from_scipy(matrix.maximum(matrix.T).tocsr(), directed=False)
+    both = matrix.maximum(matrix.T).tocsr()
+    yield Graph.from_scipy(both, directed=False)
+    if weights.startswith("float"):
+        yield Graph.from_scipy((both / 7).astype(weights), directed=False)

@@ -71,7 +71,8 @@ def _try(python, work):
     settings = {"NUMBA_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache), "EVENER_QUIET": ""}
     for run in RUNS:
         words = "-m", "evener", "run", *run.format(text=text).split(), "--verify"
-        done = _run(python, *words, stderr=subprocess.PIPE, text=True, **settings)
+        output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        done = _run(python, *words, variables=settings, **output)
         if "compiling kernels" in done.stderr or any(cache.rglob("*.nb[ci]")) or any(cache.rglob("*.kernel")):
             sys.exit(f"evener run {run} compiled a kernel, which the bundle lacks")
 
@@ -112,13 +113,15 @@ def _tool(python, *words):
     _run(python, HOME / "tools" / "bundle.py", *words)
 
 
-def _run(*words, stderr=None, text=False, **variables):
+def _run(*words, **options):
     # A PYTHONPATH would hide the installed package.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= options.pop("variables", {})
     words = [*map(str, words)]
-    return subprocess.run(
-        words, check=True, cwd=tempfile.gettempdir(), env=environment, stderr=stderr, text=text
-    )
+    done = subprocess.run(words, check=False, cwd=tempfile.gettempdir(), env=environment, **options)
+    if done.returncode:
+        sys.exit(f"{shlex.join(words)} failed: {done.stderr or 'see above'}")
+    return done
 
 
 def _pythons():

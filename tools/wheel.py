@@ -23,6 +23,21 @@ HOME = Path(__file__).parents[1]
 # The platforms of Numba's own wheels.
 PLATFORM = "manylinux_2_28_x86_64"
 COMPILED = Path("evener", "kernels", "compiled")
+# First runs on a new machine, of other graphs than those that the kernels are compiled with.
+RUNS = (
+    "pagerank rmat:16",
+    "pagerank {text} --weights",
+    "bfs rmat:16,directed",
+    "sssp rmat:16,weights=1..255",
+    "sssp {text} --on cpu:1,cpu:1",
+    "betweenness rmat:16 --sources 0,1",
+    "wcc {text}",
+    "triangles rmat:16",
+    "louvain rmat:16,weights=1..255",
+    "leiden uniform:16,weights=real",
+    "scc {text} --directed",
+    "katz uniform:16",
+)
 VERSION = (
     "import sys; v = sys.version_info; "
     "print(*v[:2]) if v.releaselevel == 'final' and 't' not in sys.abiflags else None"
@@ -44,8 +59,22 @@ def main():
             wheel = _pack(work / "build", pure, compiled, dist)
             tried = _environment(python, work / "try", wheel)
             _tool(tried, "check", *only)
-            _run(tried, "-m", "evener", "run", "pagerank", "rmat:16")
+            if not only:
+                _try(tried, work)
             print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, tried.")
+
+
+def _try(python, work):
+    """Run algorithms with an empty cache, and exit if a run compiles a kernel."""
+    cache, text = work / "cache", work / "edges.txt"
+    text.write_text("".join(f"{i} {i * i % 9973} {i % 7 + 0.5}\n" for i in range(100_000)))
+    settings = {"NUMBA_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache), "EVENER_QUIET": ""}
+    for run in RUNS:
+        words = "-m", "evener", "run", *run.format(text=text).split(), "--verify"
+        output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        done = _run(python, *words, variables=settings, **output)
+        if "compiling kernels" in done.stderr or any(cache.rglob("*.nb[ci]")) or any(cache.rglob("*.kernel")):
+            sys.exit(f"evener run {run} compiled a kernel, which the bundle lacks")
 
 
 def _compile(python, pure, work, only):
@@ -84,10 +113,15 @@ def _tool(python, *words):
     _run(python, HOME / "tools" / "bundle.py", *words)
 
 
-def _run(*words):
+def _run(*words, **options):
     # A PYTHONPATH would hide the installed package.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run([*map(str, words)], check=True, cwd=tempfile.gettempdir(), env=environment)
+    environment |= options.pop("variables", {})
+    words = [*map(str, words)]
+    done = subprocess.run(words, check=False, cwd=tempfile.gettempdir(), env=environment, **options)
+    if done.returncode:
+        sys.exit(f"{shlex.join(words)} failed: {done.stderr or 'see above'}")
+    return done
 
 
 def _pythons():

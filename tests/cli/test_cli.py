@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -1086,14 +1087,14 @@ class TestFailures:
 
 def test_warmup_compiles_for_the_named_algorithms(evener, monkeypatch):
     """Processes compile for files, placements and the algorithm; here the compilation itself is left out."""
-    from evener.cli import kernel_runs, warmup
+    from evener.cli import warmup
 
     tasks = []
     monkeypatch.setattr(warmup, "run", tasks.append)
     monkeypatch.setattr(warmup, "ProcessPoolExecutor", lambda *_: ThreadPoolExecutor(1))
     done = evener("warmup", "wcc", "--json")
-    names = (kernel_runs.FILES, kernel_runs.PLACES, "wcc")
-    assert (done.status, tasks) == (0, [(name, weights) for name in names for weights in ("", "float64")])
+    names = ("files", "places", "programs", "wcc")
+    assert (done.status, tasks) == (0, [(name, ("", "float64")) for name in names])
     assert json.loads(done.out)["algorithms"] == ["wcc"]
     assert done.err == "evener: compiling kernels, which takes some seconds unless all are in the cache\n"
     refused = evener("warmup", "wc")
@@ -1103,6 +1104,25 @@ def test_warmup_compiles_for_the_named_algorithms(evener, monkeypatch):
 def test_a_task_of_warmup_runs():
     from evener.cli import kernel_runs
 
-    kernel_runs.run(kernel_runs.Task("wcc", ""))
+    kernel_runs.run(kernel_runs.Task("wcc", ("",)))
     with pytest.raises(ev.ArgumentError, match="wc"):
-        kernel_runs.run(kernel_runs.Task("wc", ""))
+        kernel_runs.run(kernel_runs.Task("wc", ("",)))
+
+
+def test_a_task_of_warmup_fails_if_an_option_never_works(monkeypatch):
+    from evener.cli import kernel_runs
+
+    monkeypatch.setitem(kernel_runs._OWN_VALUES, "max_searches", (0,))
+    with pytest.raises(ev.ArgumentError, match="max_searches"):
+        kernel_runs.run(kernel_runs.Task("diameter", ("",)))
+
+
+def test_a_task_of_warmup_fails_if_no_answer_is_verified(monkeypatch):
+    from evener.cli import kernel_runs
+
+    def refuse(_):
+        raise ev.VerificationError("wrong")
+
+    monkeypatch.setattr(import_module("evener.spec.verify"), "verify", refuse)
+    with pytest.raises(ev.VerificationError, match="wrong"):
+        kernel_runs.run(kernel_runs.Task("wcc", ("",)))

@@ -67,6 +67,21 @@ def test_kernels_of_the_bundle_are_not_compiled(home, fill, tmp_path):
 
 
 @needs_level
+def test_a_kernel_that_calls_one_of_the_bundle_is_not_cached(home, apart, tmp_path):
+    """The cached code would need the kernel of the bundle in memory."""
+    calls = (
+        "filled = numba.njit(lambda words, word: fill.fill(words, word))\n"
+        "filled._cache = jit._UserCache(fill.fill.py_func)\n"
+        "filled(words, 9)\n"
+        "print(words.tolist())"
+    )
+    run = f"from evener.kernels.cpu import jit\n{RUN.format(before='')}{calls}"
+    cache = tmp_path / "cache"
+    assert apart("-c", run, home, NUMBA_CACHE_DIR=str(cache)).out == "[7, 7] 2\n[9, 9]\n"
+    assert not list(cache.rglob("*.nbc"))
+
+
+@needs_level
 def test_the_bundle_needs_no_folder_that_can_be_written(home, fill):
     assert not fill(home, first=READ_ONLY)
 

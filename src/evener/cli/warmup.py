@@ -6,7 +6,7 @@ import logging
 import multiprocessing
 import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from evener.cli.kernel_runs import Task, run
 from evener.system.log import log
@@ -14,18 +14,27 @@ from evener.system.log import log
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["compile_natively", "run_tasks"]
+    T = TypeVar("T")
+
+__all__ = ["compile_natively", "map_tasks", "run_tasks"]
 
 
 def run_tasks(tasks: Sequence[Task], workers: int, prepare: Callable[[], None]) -> Iterator[Task]:
     """Run tasks in new processes, and yield each task when it is done. Each process calls `prepare` first."""
+    for task, _ in map_tasks(run, tasks, workers, prepare):
+        yield task
+
+
+def map_tasks(
+    function: Callable[[Task], T], tasks: Sequence[Task], workers: int, prepare: Callable[[], None]
+) -> Iterator[tuple[Task, T]]:
+    """Call a function for each task in new processes, and yield the task and the result when it is done."""
     # Numba holds Python's lock while it compiles, so threads would take turns.
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(tasks)), spawn, _start, (prepare,)) as pool:
-        futures = {pool.submit(run, task): task for task in tasks}
+        futures = {pool.submit(function, task): task for task in tasks}
         for future in as_completed(futures):
-            future.result()
-            yield futures[future]
+            yield futures[future], future.result()
 
 
 def _start(prepare: Callable[[], None]) -> None:

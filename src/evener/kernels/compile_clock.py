@@ -22,7 +22,7 @@ from evener.system.world import prints
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["announce", "compile_seconds", "compiling"]
+__all__ = ["announce", "compile_seconds", "compiles", "compiling"]
 
 
 # The variable that silences the announcement, for scripts that read standard error.
@@ -69,15 +69,18 @@ class _NumbaListener(event.Listener):  # type: ignore[misc] # Numba has no types
         _clock.stop()
 
 
-class _FirstKernel(event.Listener):  # type: ignore[misc] # Numba has no types
-    """Announces the first kernel of Evener that is not in the cache."""
+class _Compilations(event.Listener):  # type: ignore[misc] # Numba has no types
+    """Counts the nested compilations, and announces the first kernel of Evener that is not in the cache."""
+
+    active = 0  # Numba's lock lets one thread compile
 
     def on_start(self, begun: Any) -> None:
+        self.active += 1
         if str(begun.data["dispatcher"].py_func.__module__).startswith("evener."):
             announce()
 
     def on_end(self, _: Any) -> None:
-        pass
+        self.active -= 1
 
 
 _announced = False
@@ -96,7 +99,13 @@ def announce() -> None:
 
 _clock = _Clock()
 event.register("numba:compiler_lock", _NumbaListener())
-event.register("numba:compile", _FirstKernel())
+_compilations = _Compilations()
+event.register("numba:compile", _compilations)
+
+
+def compiles() -> bool:
+    """Return whether a kernel is being compiled, by the thread that holds Numba's lock."""
+    return _compilations.active > 0
 
 
 @contextmanager

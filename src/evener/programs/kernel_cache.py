@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numba
-from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
-from numba.core.serialize import dumps
 
-from evener.kernels.cpu.bundle import current_bundle
+from evener.kernels.cpu.bundle import current_bundle, load_machine_code, machine_code
 from evener.system.cache import cache_folder, delete_oldest
 from evener.system.checked_file import read_checked, write_checked
 
@@ -59,11 +56,13 @@ class KernelCache:
         found = self._read(_name_of(signature, target.codegen().magic_tuple()))
         if found is None:
             return current_bundle().load(f"{self.key}.{_name_of(signature)}", target)
-        return CompileResult._rebuild(target, *pickle.loads(found))  # noqa: S301, SLF001 - as Numba does
+        return load_machine_code(target, found)
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Write a compiled kernel."""
-        body = dumps(result._reduce())  # noqa: SLF001 - as Numba does
+        """Write a compiled kernel, unless it needs addresses of this process."""
+        if result.library.has_dynamic_globals:
+            return
+        body = machine_code(result)
         self._write(_name_of(signature, result.codegen.magic_tuple()), body)
         current_bundle().write(f"{self.key}.{_name_of(signature)}", body)
         if self._folder is not None:

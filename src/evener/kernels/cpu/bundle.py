@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import numba
+from llvmlite import binding
 from numba.core.codegen import get_host_cpu_features
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
@@ -27,7 +28,16 @@ from evener.system.checked_file import read_checked, write_checked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["HOME", "LEVEL", "Bundle", "current_bundle", "folder_name", "use_bundle"]
+__all__ = [
+    "HOME",
+    "LEVEL",
+    "Bundle",
+    "current_bundle",
+    "folder_name",
+    "load_machine_code",
+    "machine_code",
+    "use_bundle",
+]
 
 _PACKAGE = Path(__file__).parents[2]
 # The folder of bundles. A checkout may have one for each version of Python.
@@ -40,6 +50,15 @@ _FEATURES = frozenset((
     "+avx", "+avx2", "+bmi", "+bmi2", "+cx16", "+f16c", "+fma", "+lzcnt", "+movbe", "+popcnt", "+sahf",
     "+sse3", "+sse4.1", "+sse4.2", "+ssse3", "+xsave",
 ))  # fmt: skip
+
+
+# Takes the place of the code that other kernels link, two thirds of an entry. Numba does not cache kernels
+# with dynamic globals, so no cached kernel needs another kernel in memory.
+_STUB = """
+target triple = "{0.triple}"
+target datalayout = "{0.data_layout}"
+@numba.dynamic.globals.bundle = weak global i8 0
+"""
 
 
 class Bundle:
@@ -74,12 +93,28 @@ class Bundle:
     def load(self, name: str, target: Any) -> Any:
         """Return a compiled kernel for a target context of Numba, or None."""
         found = self.read(name)
-        return None if found is None else CompileResult._rebuild(target, *pickle.loads(found))  # noqa: S301, SLF001
+        return None if found is None else load_machine_code(target, found)
 
     def save(self, name: str, result: Any) -> None:
         """Write a compiled kernel if the bundle is being built."""
         if self._building and not result.library.has_dynamic_globals:  # Numba's caches have the same rule
-            self.write(name, dumps(result._reduce()))  # noqa: SLF001 - as Numba does
+            self.write(name, machine_code(result))
+
+
+def machine_code(result: Any) -> bytes:
+    """Return a compiled kernel for `load_machine_code`, without the code that other kernels link."""
+    (name, kind, (code, linked)), *others = result._reduce()  # noqa: SLF001 - as Numba does
+    stub = binding.parse_assembly(_STUB.format(binding.parse_bitcode(linked))).as_bitcode()
+    body: bytes = dumps(((name, kind, (code, stub)), *others))
+    return body
+
+
+def load_machine_code(target: Any, content: bytes) -> Any:
+    """Return the compiled kernel of `machine_code` for a target context of Numba."""
+    parts = pickle.loads(content)  # noqa: S301 - written by Evener
+    names = parts[1].llvm_func_name, parts[1].llvm_cpython_wrapper_name
+    target.codegen()._engine._defined_symbols.update(names)  # noqa: SLF001 - Numba reads them from the other code
+    return CompileResult._rebuild(target, *parts)  # noqa: SLF001 - as Numba does
 
 
 _NONE = Bundle(Path("/nonexistent"))  # a bundle without kernels

@@ -16,7 +16,7 @@ from numba import njit
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.runtime import rtsys
 
-from evener.kernels import compile_clock  # noqa: F401 - the clock counts from the first kernel on
+from evener.kernels.compile_clock import compiles
 from evener.kernels.cpu.bundle import current_bundle
 from evener.kernels.cpu.pipeline import CheckedStepCompiler, KernelCompiler, StepCompiler
 from evener.system.address_space import check_address_space
@@ -123,7 +123,9 @@ class _KernelCache:
         """Return the compiled code of a signature, or None."""
         rtsys.initialize(target_context)  # the memory of arrays that kernels allocate
         found = self._user.load_overload(sig, target_context)
-        return found or (current_bundle().load(self._name(sig), target_context) if self._bundled else None)
+        if found is not None or not self._bundled or compiles():  # a bundle has no code to link
+            return found
+        return current_bundle().load(self._name(sig), target_context)
 
     def save_overload(self, sig: Any, result: Any) -> None:
         """Write the compiled code of a signature."""

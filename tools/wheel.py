@@ -36,6 +36,7 @@ RUNS = (
     "louvain rmat:16,weights=1..255",
     "leiden uniform:16,weights=real",
     "scc {text} --directed",
+    "wcc {names}",
     "katz uniform:16",
 )
 VERSION = (
@@ -66,11 +67,12 @@ def main():
 
 def _try(python, work):
     """Run algorithms with an empty cache, and exit if a run compiles a kernel."""
-    cache, text = work / "cache", work / "edges.txt"
+    cache, text, names = work / "cache", work / "edges.txt", work / "names.txt"
     text.write_text("".join(f"{i} {i * i % 9973} {i % 7 + 0.5}\n" for i in range(100_000)))
+    names.write_text("".join(f"user-{i} a-friend-of-user-{i * i % 9973}\n" for i in range(100_000)))
     settings = {"NUMBA_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache), "EVENER_QUIET": ""}
     for run in RUNS:
-        words = "-m", "evener", "run", *run.format(text=text).split(), "--verify"
+        words = "-m", "evener", "run", *run.format(text=text, names=names).split(), "--verify"
         output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
         done = _run(python, *words, variables=settings, **output)
         if "compiling kernels" in done.stderr or any(cache.rglob("*.nb[ci]")) or any(cache.rglob("*.kernel")):

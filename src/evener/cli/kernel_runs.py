@@ -37,6 +37,9 @@ _POWERS = ("kronecker:11/10,power=6", "kronecker:12/10,power=6")
 # Lines with many comments, and with ids that are far apart.
 _LINES = "# a comment\n" * 5000 + "1 2\n3 1000000000000\n" * 1000
 
+# The vertices of half of a graph with names: more names than a new table has room for.
+_NAMES = 100_000
+
 # Values of options: most options need other kernels if they are given, whatever their values.
 _VALUES: dict[str, tuple[Any, ...]] = {"bool": (True, False), "int": (2,), "float": (0.5,), "vertex": (1,)}
 # Katz centrality is finite only with a small factor.
@@ -145,9 +148,10 @@ def _read_graphs(weights: str) -> None:
         read_graph(spec, "both")
     suffixes = [suffix for one in all_formats() for suffix in one.suffixes]
     world = current_world()
+    graphs = [*_graphs(weights), *([] if weights else [_named_graph()])]
     with TemporaryDirectory(prefix="evener-") as own:
         folder = world.allgather(own)[0]
-        for graph, suffix in product(_graphs(weights), suffixes):
+        for graph, suffix in product(graphs, suffixes):
             graph.agreed()  # ranks compare graphs
             path = Path(folder, f"graph{suffix}")
             with suppress(EvenerError):  # a format that cannot store the graph
@@ -244,8 +248,8 @@ def _values(option: Option) -> Sequence[Any]:
 def _graphs(weights: str, *, wide: bool = False) -> Iterator[Graph]:
     """Yield a directed and undirected graphs; making them compiles few kernels.
 
-    Real weights are integers in two graphs, and fractions in a third. With `wide`, the graphs are larger, and
-    some edges weigh 0.
+    Weights are below 256 in two graphs. In a third, real weights are fractions, and integers are larger. With
+    `wide`, the graphs are larger, and some edges weigh 0.
     """
     from scipy import sparse
 
@@ -259,5 +263,14 @@ def _graphs(weights: str, *, wide: bool = False) -> Iterator[Graph]:
     yield Graph.from_scipy(matrix, directed=True)
     both = matrix.maximum(matrix.T).tocsr()
     yield Graph.from_scipy(both, directed=False)
-    if weights.startswith("float"):
-        yield Graph.from_scipy((both / 7).astype(weights), directed=False)
+    if weights:
+        other = both / 7 if weights.startswith("float") else both * 256
+        yield Graph.from_scipy(other.astype(weights), directed=False)
+
+
+def _named_graph() -> Graph:
+    """Return a graph with more names than a new table of names has room for."""
+    from evener.graph.graph import Graph
+
+    tails = [f"user-{i}" for i in range(_NAMES)]
+    return Graph.from_edges(tails, [f"a friend of {tail}" for tail in tails], directed=True)

@@ -53,8 +53,12 @@ class EdgeParts:
         raise NotImplementedError
 
     @property
-    def rows_of_edge(self) -> int:
-        """The argument `both` of kernels that count or list rows."""
+    def both_mode(self) -> int:
+        """The argument `both` of kernels that count or list rows.
+
+        0: an edge is in the row of its tail. 1: an edge is in the rows of both ends, a loop in one row.
+        2: an edge is in the rows of both ends, and loops are left out.
+        """
         raise NotImplementedError
 
     def parts(self) -> Iterable[GpuEdges]:
@@ -65,7 +69,7 @@ class EdgeParts:
         """Return the number of edges in each row, uint32 on the GPU, shape (n,)."""
         lengths = self.element.allocate(self.n, np.uint32, 0)
         for part in self.parts():
-            self._run("count_rows", part.tails, part.heads, self.rows_of_edge, lengths)
+            self._run("count_rows", part.tails, part.heads, self.both_mode, lengths)
         return lengths
 
     def offsets_of(self, lengths: Any) -> Any:
@@ -83,7 +87,7 @@ class EdgeParts:
         integers with their bits.
         """
         length = self.element.allocate(1, np.uint64, 0)
-        rows = self.rows_of_edge, local, first, last, length, keys
+        rows = self.both_mode, local, first, last, length, keys
         if self.weight_dtype is None:
             for part in self.parts():
                 self._run("append_keys", part.tails, part.heads, *rows)
@@ -180,8 +184,8 @@ class GpuEdges(EdgeParts):
         return None if self.weights is None else self.weights.dtype
 
     @property
-    def rows_of_edge(self) -> int:
-        """The argument `both` of kernels that count or list rows."""
+    def both_mode(self) -> int:
+        """Return the mode of stored edges."""
         return int(self.both)
 
     @property

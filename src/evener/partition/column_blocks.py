@@ -153,6 +153,7 @@ class ColumnBlocks:
 def column_blocks_of(pg: PartitionedGraph, p: int, direction: Literal["in_", "out"]) -> ColumnBlocks | None:
     """Return the edges of a partition of this rank in column blocks, which the first call builds.
 
+    Before it builds, it frees the arrays that the placement keeps for other algorithms.
     Return None on a CPU, or for a small graph. Also return None with edges in host memory, or without room
     for a second copy. Kernels then read the edges row by row.
     """
@@ -161,11 +162,9 @@ def column_blocks_of(pg: PartitionedGraph, p: int, direction: Literal["in_", "ou
     if edges is None or not columns or partition.host_edges or edges.count < MIN_EDGES:
         return None
     if "column_blocks" not in edges.derived:
-        needed = edges.derived.get("column_block_bytes")
-        if needed is None:
-            free_arrays(pg)
+        free_arrays(pg)
         room = spare(partition, element, pg.mirrors_of(p))
-        if needed is None or needed <= room:
+        if edges.derived.get("column_block_bytes", 0) <= room:
             try:
                 built = build_column_blocks(partition, edges, element, columns, room)
                 edges.derived["column_blocks"] = built

@@ -32,8 +32,8 @@ class Tuning:
     beta : int
         Go top-down if the frontier shrinks and holds at most 1/beta of the vertices (Beamer).
     flood : int
-        A top-down step over at least n/flood edges first marks the vertices that it reaches. A second pass
-        collects them.
+        A top-down step over at least n/flood edges first sets the parents of the vertices that it reaches. A
+        second pass collects them.
     narrow : int
         A single element handles frontiers of at most this many vertices and out-edges on one thread or block.
     narrow_levels : int

@@ -67,6 +67,10 @@ __global__ void PARALLEL(256) collect_new(
     StepResult own = {0, 0, 0};
     for (u64 h = warp_of_grid(); h < visited.length(); h += warps_of_grid()) {
         u32 seen = visited.half(h);
+        if (seen == ALL) {
+            if (lane() == 0 && h * 32 + 32 > owned) updates.half(h) = 0;
+            continue;
+        }
         u64 v = h * 32 + lane();
         bool named = v < candidate.length && (v < owned ? parent[v] : candidate[v]) != NO_VERTEX;
         u32 fresh = __ballot_sync(ALL, named) & ~seen;

@@ -208,7 +208,7 @@ class Search:
         )  # fmt: skip
 
     def _flood(self) -> Any:
-        """Mark the neighbours of the frontier, then visit and queue them. Returns the numbers of `_push`."""
+        """Set parents of the neighbours, then visit and queue them. Returns the numbers of `_push`."""
         engine = self.engine
         offsets, targets, _ = engine.out
         engine.compute(

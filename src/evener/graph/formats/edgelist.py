@@ -133,8 +133,9 @@ def _read_edges(source: Source, options: ReadOptions, world: World) -> EdgeIds:
                 heading.n = None
             isolated[:], heading.isolated = heading.isolated, []
             grammar = None if not numbers or text.peek() is None else grammar_of(text, syntax)
-            if grammar is not None and syntax is not options:
-                grammar = grammar._replace(comments=b"")  # CSV has none
+            if grammar is not None and syntax is not options:  # CSV has no comments
+                remedy = f"remove comments below column names; {grammar.remedy}"
+                grammar = grammar._replace(comments=b"", remedy=remedy)
             return _Start(heading, numbers, grammar, text.line, text.offset)
 
     start = world.allgather(on_all_ranks(world, begin))[0]

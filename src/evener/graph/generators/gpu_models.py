@@ -153,8 +153,8 @@ class _DrawnEdges(EdgeParts):
             yield self.drawn(start, min(start + _DRAWN, end))
 
     @property
-    def rows_of_edge(self) -> int:
-        """The argument `both` of kernels that count or list rows: undirected graphs have no self-loops."""
+    def both_mode(self) -> int:
+        """Return the mode of drawn edges: undirected graphs have no loops."""
         return 2 if self.both else 0
 
     def drawn(self, start: int, stop: int) -> GpuEdges:
@@ -184,7 +184,7 @@ class _DrawnEdges(EdgeParts):
         begin, end = self.source.m * part // parts, self.source.m * (part + 1) // parts
         count = self.element.kernel("edge_list.count_groups")
         for edges in self.range(begin, end):
-            self.element.run(count, edges.tails, edges.heads, self.rows_of_edge, shift, groups)
+            self.element.run(count, edges.tails, edges.heads, self.both_mode, shift, groups)
         return self.element.download(groups)
 
     def piece(self, batches: Sequence[tuple[int, int, int]], repeated: str) -> GpuPiece:

@@ -8,7 +8,8 @@ The smallest graph has the launches, the barriers and the host. The seconds per 
 GPU, between two graphs by the logarithm of the vertices: a GPU gathers the values of its vertices and
 mirrors, so its edges cost as much as on a graph with that number of vertices. One GPU gathers the values
 that another GPU scatters. If GPUs have queued the next pass, the host and the kernels work at the same time:
-the seconds are those of the slower one.
+the seconds are those of the slower one. Such a pass also hides its exchange behind the edges to owned
+vertices, which are one of as many parts as there are GPUs.
 
 The CPU counts the supersteps and the bytes per mirror of a small graph. Sizes of partitions are expected from
 the degrees of R-MAT.
@@ -121,6 +122,8 @@ def predict(scale, gpus, edges, curve, small, links, counts, *, queued):
         counts.mirror_bytes / links["copied bytes a second"]
         + 2 * counts.mirror_values / links["random reads of the own memory a second"]
     )
+    if queued:
+        exchanging = max(0.0, exchanging - computing / gpus)
     fixed = _fixed(small, queued=queued)
     host = max(0.0, small["median_seconds"] - fixed - computing - exchanging)
     return Prediction(fixed + host, computing, exchanging)

@@ -10,7 +10,7 @@ The machines have the element of the scaling record, or others: `--rates 2e9 60e
 element processes in a second, and `--elements cpu:64,cuda:0` takes the rates of Evener's cost model.
 `--latency` and `--bandwidth` give the network.
 
-`--gpus` predicts the runs of `results/several_gpus.json` instead, by the model of `gpu_simulation.py`. Rates
+`--gpus` predicts the runs of `results/several_gpus*.json` instead, by the model of `gpu_simulation.py`. Rates
 are those of one GPU, and the link's. The supersteps and bytes are counted in runs on this machine's CPU.
 
     python benchmarks/simulate.py --gpus
@@ -72,9 +72,12 @@ def recorded(name, given=None):
 
 
 def _simulate_gpus(options):
-    """Print and record predicted and measured seconds of the runs of `several_gpus.json`."""
-    document = json.loads(Path(options.gpus).read_text(encoding="utf-8"))
-    rows = document["rows"]
+    """Print and record predicted and measured seconds of runs on several GPUs."""
+    documents = [json.loads(Path(path).read_text(encoding="utf-8")) for path in options.gpus]
+    document, named = documents[0], {}
+    for row in (row for one in documents for row in one["rows"]):
+        named.setdefault((row["task"], row["graph"], row["gpus"]), row)  # the first record counts
+    rows = list(named.values())
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     numbers = sorted({row["gpus"] for row in rows} | {2, 4})
     counted = {gpus: gpu_simulation.count(options.counted, gpus, tasks) for gpus in numbers}
@@ -91,7 +94,7 @@ def _simulate_gpus(options):
     harness.show("Predicted runs on several GPUs", heads, cells)
     if not options.no_record:
         of = {
-            "measured": harness.head_of(document),
+            "measured": [harness.head_of(one) for one in documents],
             "links": document["links"],
             "counted on": options.counted,
             "counts": {
@@ -342,13 +345,15 @@ def _options():
     parser.add_argument("--scaling", metavar="FILE", help="default: results/scaling.json")
     parser.add_argument("--rates", type=float, nargs="+", metavar="EDGES", help="a second, of each element")
     parser.add_argument("--elements", metavar="NAMES", help="of a machine, for rates of the cost model")
-    measured = str(harness.RESULTS / "several_gpus.json")
-    parser.add_argument("--gpus", metavar="FILE", nargs="?", const=measured, help=f"default: {measured}")
+    measured = [str(harness.RESULTS / name) for name in ("several_gpus.json", "several_gpus_4.json")]
+    parser.add_argument("--gpus", metavar="FILE", nargs="*", help=f"default: {' '.join(measured)}")
     parser.add_argument("--counted", default="rmat:16", help="the graph on whose runs bytes are counted")
     parser.add_argument("--latency", type=float, default=NETWORK.latency, metavar="SECONDS")
     parser.add_argument("--bandwidth", type=float, default=NETWORK.bandwidth, metavar="BYTES")
     parser.add_argument("--no-record", action="store_true", help="print only")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.gpus = measured if options.gpus == [] else options.gpus
+    return options
 
 
 if __name__ == "__main__":

@@ -60,11 +60,18 @@ def _() -> Values:
     yield from present(building, *RIVALS)
     yield from (generation[f"{name}, graph"] for name in ("evener", "GAP", "NetworKit"))
     yield from present(text, *RIVALS)
+    names = record("names_input.json")
+    yield names["edges"]
+    yield Stated("4.2 million", "the distinct names that the benchmark draws")
+    for field in ("median_seconds", "median_cpu_seconds", "median_peak_bytes"):
+        readers = column("names_input.json", "file contender", field)
+        yield from (readers["text", contender] for contender in ("evener", "polars", "duckdb"))
     yield start["import evener"] - start["python itself"]
     yield start["first ever: evener run pagerank rmat:16"]
     yield start["first ever: evener run betweenness rmat:16"]
     yield start["all 5, sharing a cache"]
     yield start["the same again"]
+    yield column("startup_wheel.json", "what", "median_cpu_seconds")["first run of pagerank from a wheel"]
 
 
 @quotes(PAGE, "Compared with PySpark, as MapReduce")

@@ -71,25 +71,42 @@ def _() -> Values:
             yield from (one, two, one / two)
         yield from (kernels["rmat:26", task, 2], outside["rmat:26", task, 2])
     yield from (kernels["rmat:26", "wcc", gpus] for gpus in (2, 1))
-    yield from (record(name)["weak"][task]["2"] for task in FIVE)
+    yield from _four()
     yield from _predicted()
+    outside = column("several_gpus_4.json", "graph task gpus", "outside")
+    yield from (outside["rmat:26", "bfs", gpus] for gpus in (4, 2))
     ranks = column("ranks_on_gpus.json", "task contender")
     for task in ("pagerank", "bfs", "wcc"):
         contenders = ("one GPU", "two GPUs", *(f"two ranks, {name}" for name in ("ipc", "nccl", "mpi")))
         yield from (ranks[task, contender] for contender in contenders)
-    yield record("from_file.json")["rows"][0]["seconds"]
-    yield record("from_file.json")["rows"][0]["stored_edges"]
-    placing = [column("placing_27.json", "on", field) for field in ("median_seconds", "seconds")]
-    yield from (placing[0][on] for on in ("cuda:0", "cuda:0,cuda:1"))
-    yield from (placing[1][on][0] for on in ("cuda:0", "cuda:0,cuda:1"))
+    (largest,) = record("from_file.json")["rows"]
+    yield from (largest["seconds"], largest["stages"]["place the graph"])
+    rows = record("placing_27.json")["rows"]
+    yield rows[0]["stored_edges"]
+    yield from (row["median_seconds"] for row in rows)
+    yield from (row["seconds"][0] for row in rows)
+
+
+def _four() -> Values:
+    """The values of the part about four GPUs."""
+    name = "several_gpus_4.json"
+    seconds, weak = column(name, "graph task gpus"), record(name)["weak"]
+    (largest,) = record("from_file.json")["rows"]
+    passes = {"pagerank": largest["supersteps"]["pagerank"] - 1}
+    for task in FIVE:
+        one, four = (seconds["rmat:26", task, gpus] for gpus in (1, 4))
+        yield from (one, four, one / four, weak[task]["2"], weak[task]["4"])
+        if task in largest["warm_seconds"]:
+            yield largest["warm_seconds"][task] / passes.get(task, 1)
+    yield largest["stored_edges"]
 
 
 def _predicted() -> Values:
     fields = ("measured_seconds", "predicted_seconds", "error")
     found = [column("simulate_gpus.json", "graph task gpus", field) for field in fields]
     for task in FIVE:
-        for graph in ("rmat:24", "rmat:26"):
-            yield from (field[graph, task, 2] for field in found)
+        for graph, gpus in (("rmat:24", 2), ("rmat:26", 2), ("rmat:26", 4)):
+            yield from (field[graph, task, gpus] for field in found)
 
 
 @quotes(PAGE, "CPU and GPU together, on a graph that does not fit the GPU")

@@ -260,6 +260,8 @@ def _graphs(weights: str, *, wide: bool = False) -> Iterator[Graph]:
     tails, heads = (n * random.random((2, 16 * n)) ** 3).astype(np.int64)
     values = random.integers(0 if wide else 1, 255, len(tails)).astype(weights or np.bool_)
     matrix = sparse.coo_array((values, (tails, heads)), (n + 1, n + 1)).tocsr()  # one vertex has no edge
+    if weights:
+        matrix.data = np.minimum(matrix.data, matrix.dtype.type(255))  # repeated edges were added
     yield Graph.from_scipy(matrix, directed=True)
     both = matrix.maximum(matrix.T).tocsr()
     yield Graph.from_scipy(both, directed=False)

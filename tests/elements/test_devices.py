@@ -424,6 +424,9 @@ class Device:
     def __enter__(self):
         pass
 
+    def use(self):
+        pass
+
     def __exit__(self, *_):
         pass
 

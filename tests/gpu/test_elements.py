@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -248,6 +249,16 @@ def test_the_clock_of_a_gpu_follows_the_clock_of_the_host():
         began = time.perf_counter()
         (at,) = element.times([element.mark()])
         assert began - CLOCKS <= at <= time.perf_counter() + CLOCKS
+
+
+def test_a_new_thread_begins_with_a_kernel_of_a_loaded_file():
+    """CUDA counts the first GPU as current in a new thread, although the thread has no context."""
+    element = parse_elements(["cuda:0"])[0]
+    words, other = (element.allocate(4, "uint64", 1) for _ in range(2))
+    element.run(element.kernel("bits.copy"), words, other)
+    count = element.kernel("bits.count_range")
+    with ThreadPoolExecutor(1) as thread:
+        assert element.result(thread.submit(element.run, count, other, 0, 256).result()) == 4
 
 
 def test_marks_measure_the_time_of_kernels():

@@ -24,6 +24,8 @@ __all__ = ["NameTable", "text_array"]
 
 # Slots of an empty table, and bytes of a slot with the place of its name.
 _SLOTS, _SLOT_BYTES = 1 << 16, 36
+# Twice the names that a thread adds after the limit is reached.
+_SLOTS_PER_THREAD = 128
 # Strings that a thread looks up before the table can grow.
 _STRINGS_PER_PART = 1 << 16
 # Bytes per name of its arrays in `number`: an order, a number, words and an offset.
@@ -39,12 +41,13 @@ class NameTable:
         self._where = where
         self._parts = numba.get_num_threads()
         self._counts = np.zeros(2, np.uint64)
-        self._slots = np.zeros(3 * _SLOTS, np.uint64)
+        slots = max(_SLOTS, 1 << (_SLOTS_PER_THREAD * self._parts - 1).bit_length())
+        self._slots = np.zeros(3 * slots, np.uint64)
         self._arena = np.empty(0, np.uint8)
-        self._begins, self._lengths = np.empty(_SLOTS, np.uint64), np.empty(_SLOTS, np.uint32)
+        self._begins, self._lengths = np.empty(slots, np.uint64), np.empty(slots, np.uint32)
 
     def __len__(self) -> int:
-        """Return the number of names, which have the codes below it."""
+        """Return the number of names; codes are smaller."""
         return int(self._counts[0])
 
     def add_lines(
@@ -66,7 +69,7 @@ class NameTable:
         states = np.full(len(at), kernels.FULL)
         scratch = np.empty((len(at), kernels.BLOCK, 5), np.uint64)
         self._make_room(int(stops[-1] - at[0]))
-        while (states == kernels.FULL).any():
+        while (states == kernels.FULL).any() and not (states == kernels.ODD).any():
             if len(self) >= self._limit():
                 self._grow()
             kernels.read_lines(text, syntax, at, stops, rows, states, *ends, scratch, self._table())
@@ -160,35 +163,23 @@ class NameTable:
         return pa.LargeStringArray.from_buffers(len(order), pa.py_buffer(offsets), pa.py_buffer(text))
 
     def _order(self) -> NDArray[np.uint32]:
-        """Return the codes in the order of the bytes of their names, which is the order of code points.
+        """Return the codes in the order of their names, which is that of their bytes.
 
-        Names with equal first bytes are sorted by the next eight bytes. No name has the byte 0 at its end.
+        Names are sorted by their first eight bytes. Arrow sorts the names of which these bytes are equal.
         """
-        words = self._words(np.arange(len(self), dtype=np.uint32), 0)
-        longest = int(self._lengths[: len(self)].max(initial=0))
+        import pyarrow.compute as pc
+
+        from evener.kernels.cpu import names as kernels
+
+        words = np.empty(len(self), np.uint64)
+        kernels.words_of(self._arena, self._begins, self._lengths, words, self._parts)
         order = np.argsort(words).astype(np.uint32)
         words = words[order]
         equal = words[1:] == words[:-1]
-        depth = 8
-        while depth < longest and equal.any():
-            tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
-            codes = order[tied]
-            groups = np.cumsum(~np.append(False, equal)[tied])
-            words = self._words(codes, depth)
-            within = np.lexsort((words, groups))
-            order[tied] = codes[within]
-            words = words[within]
-            equal[tied[:-1]] &= words[1:] == words[:-1]
-            depth += 8
+        tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+        codes = order[tied]
+        order[tied] = codes[pc.sort_indices(self._strings(codes)).to_numpy()]
         return order
-
-    def _words(self, codes: NDArray[np.uint32], depth: int) -> NDArray[np.uint64]:
-        from evener.kernels.cpu import names as kernels
-
-        words = np.empty(len(codes), np.uint64)
-        place = np.uint64(depth)
-        kernels.words_of(self._arena, self._begins, self._lengths, codes, place, words, self._parts)
-        return words
 
     def _table(self) -> Any:
         from evener.kernels.cpu.names import Table
@@ -203,6 +194,7 @@ class NameTable:
         """Make room for the bytes of names."""
         used = int(self._counts[1])
         if used + count > len(self._arena):
+            memory.require(2 * used + count, f"the names of {self._where}")
             larger = np.empty(2 * used + count, np.uint8)  # pages without names use no memory
             larger[:used] = self._arena[:used]
             self._arena = larger

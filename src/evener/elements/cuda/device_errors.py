@@ -107,6 +107,7 @@ class DeviceContext:
     def __enter__(self) -> None:
         try:
             self._device.__enter__()
+            self._device.use()  # CUDA counts the first GPU as current in a new thread, which has no context
         except Exception as error:  # after a GPU has failed, CUDA refuses every switch of GPUs
             self._translate(error)
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,8 +168,9 @@ def edges_from_batches(
     names, metadata, done = NameTable(path), read_metadata(schema), 0
     memory.require(8 * rows, f"the edges of {path}")
     ends, weights = [np.empty(rows, np.uint32) for _ in range(2)], None
-    for batch in batches:
-        table = pa.Table.from_batches([batch]).select(chosen)
+    tables = chain([schema.empty_table()], (pa.Table.from_batches([batch]) for batch in batches))
+    for whole in tables:  # the first one has no rows, only types
+        table = whole.select(chosen)
         table.validate(full=True)  # checks that strings are UTF-8
         columns, own = _checked_columns(table, path, partial(_error_at, path, None, done))
         piece = slice(done, done + len(table))

@@ -107,7 +107,8 @@ def _read_plain(source: Source, shape: CsvLayout, types: list[str]) -> EdgeIds |
     separator = shape.head.delimiter.decode()
     if types != ["string", "string"] or shape.fields > 2 or shape.places != [0, 1] or separator not in ",\t":
         return None
-    with open_text(source) as text:
+    plain = None
+    with suppress(FormatError), open_text(source) as text:  # CSV has longer lines, and line ends in fields
         text.skip_lines(shape.rows[0].line - 1)
         plain = read_plain_names(text, separator)
     return None if plain is None else plain.edges(source.path)

@@ -68,9 +68,14 @@ def _are_named(file: Any, chosen: list[str], source: Source) -> bool:
 
 def _names_repeat(file: Any, chosen: list[str]) -> bool:
     """Return whether the first rows have few distinct names: Arrow is slow to build large dictionaries."""
+    import pyarrow as pa
+
     first = next(file.iter_batches(_BATCH, columns=chosen), None)
     columns = [] if first is None else [first.column(name) for name in chosen[:2]]
-    return all(len(column) > _LEAST_REPEATS * len(column.dictionary) for column in columns)
+    return all(
+        pa.types.is_dictionary(column.type) and len(column) > _LEAST_REPEATS * len(column.dictionary)
+        for column in columns
+    )
 
 
 def read_heading(source: Source, /) -> Heading | None:

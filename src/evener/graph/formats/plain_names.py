@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evener.graph.formats.ids import ids_of_names
 from evener.graph.names import NameTable
 from evener.graph.share import EdgeIds
 from evener.system import memory
@@ -48,7 +49,7 @@ class PlainNames:
         import pyarrow as pa
 
         self.names.add(pa.array(isolated, pa.string()), np.empty(len(isolated), np.uint32))
-        ids, _ = self.names.number(self.ends)
+        ids = ids_of_names(self.names, self.ends, path)
         return EdgeIds(self.ends[0], self.ends[1], None, path, directed, names=ids)
 
 
@@ -108,8 +109,9 @@ class _Reader:
         if not self.names.add_lines(view, bounds, stops, self.ends, self._syntax):
             return False
         for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True):
-            for end in self.ends if begin != self.count else []:  # after lines without edges
-                end[self.count : self.count + stop - begin] = end[begin:stop]
+            if begin != self.count:  # after lines without edges
+                for end in self.ends:
+                    end[self.count : self.count + stop - begin] = end[begin:stop]
             self.count += stop - begin
         return True
 

@@ -32,7 +32,7 @@ __all__ += ["read_strings", "rehash", "words_of", "write_characters"]
 
 
 class Table(NamedTuple):
-    """The arrays of a hash table; it must grow before it has `limit` names and a block for each thread."""
+    """The arrays of a hash table. It has room for `limit` names and one block for each thread."""
 
     slots: NDArray[np.uint64]
     arena: NDArray[np.uint8]
@@ -45,8 +45,8 @@ class Table(NamedTuple):
 class Syntax(NamedTuple):
     """The syntax of lines.
 
-    Bit c of `comments` is set if the byte c begins a comment, and bit c of `ends` if it ends a name. No byte
-    after the comma does so.
+    Bit c of `comments` marks byte c as the begin of a comment, and bit c of `ends` marks byte c as the end of
+    a name. No marked byte is larger than the comma.
     """
 
     separator: np.uint8
@@ -63,7 +63,7 @@ _ZERO, _ONE, _TWO, _THREE, _EIGHT, _SHORT = (np.uint64(k) for k in (0, 1, 2, 3, 
 _WORD_BITS = np.uint64(64)
 _HALF, _CODE = np.uint64(32), np.uint64((1 << 32) - 1)
 _ALL = np.uint64((1 << 64) - 1)
-_BUSY = _CODE  # a name of no bytes with a code that no name has
+_BUSY = _CODE  # the state of a slot during a write: length 0, and a code that no name has
 _NEWLINE, _RETURN = (np.uint8(c) for c in b"\n\r")
 _MAX_SPECIAL = np.uint64(ord(","))
 _LOW_BITS, _HIGH_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
@@ -273,7 +273,10 @@ def _code_strings(text, offsets, row, stop, codes, names, slots, arena, begins, 
 
 @parallel
 def read_strings(text, offsets, at, stops, codes, scratch, table):
-    """Write the codes of Arrow strings, in parts that go on as those of `read_lines`; `at` counts strings."""
+    """Write the codes of Arrow strings. A part that finds the table full continues in the next call.
+
+    `at` has the next string of each part.
+    """
     slots, arena, begins, lengths, counts, limit = table
     for part in prange(len(at)):
         at[part] = _code_strings(
@@ -312,21 +315,20 @@ def rehash(slots, larger, parts):
 
 
 @inline_step
-def _words_slice(arena, begins, lengths, codes, first, last, depth, words):
-    for i in range(first, last):
-        code = codes[i]
+def _words_slice(arena, begins, lengths, first, last, words):
+    for code in range(first, last):
         begin, length, word = begins[code], np.uint64(lengths[code]), _ZERO
-        for k in range(depth, depth + _EIGHT):
+        for k in range(_EIGHT):
             word = (word << _EIGHT) | (np.uint64(arena[begin + k]) if k < length else _ZERO)
-        words[i] = word
+        words[code] = word
 
 
 @parallel
-def words_of(arena, begins, lengths, codes, depth, words, parts):
-    """Write the eight bytes of each name from byte `depth` on, as a number in the order of the names."""
+def words_of(arena, begins, lengths, words, parts):
+    """Write the first eight bytes of each name as a number, in the order of the names."""
     for p in prange(parts):
-        first, last = slice_bound(len(codes), p, parts), slice_bound(len(codes), p + 1, parts)
-        _words_slice(arena, begins, lengths, codes, first, last, depth, words)
+        first, last = slice_bound(len(words), p, parts), slice_bound(len(words), p + 1, parts)
+        _words_slice(arena, begins, lengths, first, last, words)
 
 
 @inline_step

@@ -1,7 +1,7 @@
 """Draw the figures of the page about scaling, in docs/images/figures/.
 
-`scaling.json` and `simulate.json` become `scaling.svg`. `cpu_threads.json` becomes `threads_rmat.svg` and
-`threads_uniform.svg`.
+`scaling.json` and `simulate.json` become `scaling.svg`. Each graph of `cpu_threads.json` has a figure, as
+`threads_rmat.svg`.
 
 python benchmarks/plot_scaling.py
 """
@@ -36,14 +36,17 @@ def main():
 
 def thread_panels(rows):
     """Return the panels of a graph: speed by threads of Evener and of GAP, and GAP's time over Evener's."""
-    one = {(row["task"], row["contender"]): row["median_seconds"] for row in rows if row["threads"] == 1}
+    least = min(row["threads"] for row in rows)
+    first = {
+        (row["task"], row["contender"]): row["median_seconds"] for row in rows if row["threads"] == least
+    }
     faster = [
-        {**row, "faster": one[row["task"], row["contender"]] / row["median_seconds"]}
+        {**row, "faster": first[row["task"], row["contender"]] / row["median_seconds"]}
         for row in sorted(rows, key=lambda row: row["threads"])
     ]
     gap = [row for row in faster if row["contender"] == "GAP"]
     own = [row for row in faster if row["contender"] == "evener"]
-    of_one = "times as fast as one thread"
+    of_one = f"times as fast as {least} thread{'s' if least > 1 else ''}"
     return [
         Panel("Evener", "threads", of_one, series_of(own, "task", "threads", "faster"), wide=True, log=True),
         Panel("GAP", "threads", of_one, series_of(gap, "task", "threads", "faster"), wide=True, log=True),

@@ -9,6 +9,14 @@ from quotes import Stated, Values, column, quotes, record
 FIVE = ("pagerank", "bfs", "wcc", "sssp", "betweenness")
 
 
+@quotes("docs/scaling.md", "Threads")
+def _() -> Values:
+    yield record("cpu_threads.json")["graphs"]["rmat:22"]["stored edges"]
+    times = column("cpu_threads.json", "task threads contender")
+    for task in FIVE:
+        yield from (times[task, threads, one] for threads in (2, 8, 16, 32) for one in ("evener", "GAP"))
+
+
 @quotes("docs/scaling.md", "Measured")
 def _() -> Values:
     yield Stated("1.00", "the definition of perfect weak scaling")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from evener.algorithms.sssp import sssp as module
 from evener.algorithms.sssp.sssp import sssp
+from evener.elements import CpuElement
 from evener.errors import ArgumentError, UnknownVertexError
 from evener.graph.graph import Graph
 from evener.partition.build import partition
@@ -364,3 +365,20 @@ def test_weights_are_bytes_only_if_all_fit(on, heaviest):
         assert found.tolist() == [0, heaviest, heaviest, heaviest + 1, 2 * heaviest + 1]
     kept = ["byte_weights" in own.in_.derived for own in placed.partitions]
     assert kept == [heaviest < 256] * len(placed.partitions)
+
+
+def test_an_interrupted_run_leaves_no_bytes(monkeypatch):
+    graph = Graph.from_edges(range(4), range(1, 5), np.array([7, 8, 9, 10]))
+    placed = partition(graph, on="cpu:1")
+    kernel = CpuElement.kernel
+
+    def interrupted(element, name):
+        if name == "fill.narrow":
+            raise KeyboardInterrupt
+        return kernel(element, name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CpuElement, "kernel", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            sssp(placed, source=0)
+    assert sssp(placed, source=0)["distance"].tolist() == [0, 7, 15, 24, 34]

@@ -17,7 +17,13 @@ from evener.partition.numbering import joined
 from evener.partition.statistics import Statistics, statistics_of
 from evener.system.agreement import call_number, collective
 from evener.system.html import escape
-from evener.system.memory import allocation_error, format_bytes, require_for_run
+from evener.system.memory import (
+    MIN_CHECKED_BYTES,
+    allocation_error,
+    format_bytes,
+    require,
+    require_for_run,
+)
 from evener.system.world import current_world
 
 if TYPE_CHECKING:
@@ -293,10 +299,13 @@ class PartitionedGraph:
     def _for_each_vertex(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialized array with a value for each vertex of the graph."""
         n = self.graph.n
-        require_for_run(nbytes := n * dtype.itemsize, f"the result for {n:,} vertices")
+        nbytes, what = n * dtype.itemsize, f"the result for {n:,} vertices"
         if [element.kind for element in self.elements] == ["cpu"]:
+            require_for_run(nbytes, what)
             gathered: NDArray[Any] = self.elements[0].allocate(n, dtype)  # pages of earlier results
             return gathered
+        if nbytes >= MIN_CHECKED_BYTES:
+            require(nbytes, what)
         try:
             return np.empty(n, dtype)
         except MemoryError as error:

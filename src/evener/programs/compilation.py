@@ -51,6 +51,7 @@ _kernels: dict[str, Any] = {}
 _OPERATOR_FILES = ("operators.py", "pure_functions.py", "outer_values.py", "payload.py")
 _KERNEL_FILES = (
     "jit.py", "pipeline.py", "checked_integers.py", "work_queue.py", "atomics.py", "bits.py", "build.py",
+    "threads.py", "bundle.py",
 )  # fmt: skip
 # Kernels and results of checks kept in memory; most kernels have one check.
 _MAX_KERNELS = 128

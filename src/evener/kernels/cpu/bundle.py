@@ -97,7 +97,7 @@ class Bundle:
 
     def save(self, name: str, result: Any) -> None:
         """Write a compiled kernel if the bundle is being built."""
-        if self._building and not result.library.has_dynamic_globals:  # Numba's caches have the same rule
+        if self._building:
             self.write(name, machine_code(result))
 
 
@@ -148,7 +148,7 @@ def folder_name() -> str:
     config = numba.config
     facts = (
         python, sysconfig.get_platform(), numba.__version__, llvmlite.__version__, WORKERS, config.OPT,
-        config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE,
+        config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE,
     )  # fmt: skip
     digest = hashlib.sha256(repr(facts).encode())
     for path in _sources():

@@ -128,7 +128,9 @@ class _KernelCache:
         return current_bundle().load(self._name(sig), target_context)
 
     def save_overload(self, sig: Any, result: Any) -> None:
-        """Write the compiled code of a signature."""
+        """Write the compiled code of a signature, unless it has addresses of this process."""
+        if result.library.has_dynamic_globals:
+            return
         self._user.save_overload(sig, result)
         if self._bundled:
             current_bundle().save(self._name(sig), result)

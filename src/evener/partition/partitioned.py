@@ -300,7 +300,7 @@ class PartitionedGraph:
         """Return an uninitialized array with a value for each vertex of the graph."""
         n = self.graph.n
         nbytes, what = n * dtype.itemsize, f"the result for {n:,} vertices"
-        if [element.kind for element in self.elements] == ["cpu"]:
+        if [element.memory for element in self.elements] == ["host"]:
             require_for_run(nbytes, what)
             gathered: NDArray[Any] = self.elements[0].allocate(n, dtype)  # pages of earlier results
             return gathered

@@ -83,6 +83,7 @@ OF_TABLES = {
 OF_KERNELS = {"bits.clear_range"}
 # Called where the CPU is the only element, or for models that only the host generates.
 OF_CPUS = {
+    "fill.narrow",
     *(f"generate.{name}" for name in ("grid", "kronecker_power", "kronecker_weights")),
     "evener.primitives:contract.add_repeated",
     "evener.primitives:few_searches.search",

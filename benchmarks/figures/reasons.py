@@ -39,7 +39,7 @@ _MACHINES = {"g16_fig4": 1, "g16_fig5": 3, "g16_fig6": 1, "g16_fig7": 2, "g16_fi
 def graphs_of(name, record):
     """Return the graphs of a figure and those that they replace; None if no graph is replaced."""
     if name in _MACHINES:
-        return ", ".join(_of_machines(record["options"]["scale"])[: _MACHINES[name]])
+        return ". ".join(_of_machines(record["options"]["scale"])[: _MACHINES[name]])
     if name not in PAPER_GRAPHS:
         return None
     named = list(dict.fromkeys(row["graph"] for row in record["rows"] if "graph" in row))

@@ -79,9 +79,10 @@ def run(task: Task) -> None:
             COMMON[task.name](weights)
     else:
         spec = registry.find(task.name)
-        errors = [_error_of(verify, answer) for _, answer in answers(spec, task.weights) if spec.verify]
-        if errors and (first := errors[0]) and all(errors):
-            raise first  # a run of few iterations may fail, but not all runs
+        outcomes = [_error_of(verify, answer) for _, answer in answers(spec, task.weights) if spec.verify]
+        errors = [error for error in outcomes if error is not None]
+        if errors and len(errors) == len(outcomes):  # a run of few iterations may fail, but not all runs
+            raise errors[0]
 
 
 def answers(spec: AlgorithmSpec, weights: Sequence[str]) -> Iterator[tuple[str, Result]]:
@@ -94,7 +95,7 @@ def answers(spec: AlgorithmSpec, weights: Sequence[str]) -> Iterator[tuple[str, 
     """
     from evener.graph.formats import read
 
-    if not _sees_weights(spec):
+    if not _reads_weights(spec):
         weights = [name for name in weights if name in COMMON_WEIGHTS]
     searches = any(option.required and option.name == spec.source_option for option in spec.options)
     graphs = [(name or "unweighted", graph) for name in weights for graph in _graphs(name, wide=searches)]
@@ -123,8 +124,8 @@ def _error_of(check: Callable[[Result], None], answer: Result) -> EvenerError | 
     return None
 
 
-def _sees_weights(spec: AlgorithmSpec) -> bool:
-    return "weights" in spec.summary or any(option.name == "weights" for option in spec.options)
+def _reads_weights(spec: AlgorithmSpec) -> bool:
+    return spec.name == "sssp" or any(option.name == "weights" for option in spec.options)
 
 
 def _elements() -> tuple[list[str], ...]:

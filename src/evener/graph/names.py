@@ -105,7 +105,7 @@ class NameTable:
         """Write the codes of indices into names, of which only those in use get codes."""
         import pyarrow as pa
 
-        from evener.kernels.cpu import names as kernels
+        from evener.kernels.cpu.partition import replace_by_place
 
         used = np.zeros(len(names), np.bool_)
         used[indices] = True
@@ -114,7 +114,7 @@ class NameTable:
         self.add(names if used.all() else names.filter(pa.array(used)), own)
         code_of[used] = own
         codes[:] = indices
-        kernels.number_by_table(codes, code_of, self._parts)
+        replace_by_place(code_of, codes)
 
     def name(self, code: int) -> str:
         """Return the name of a code; another character replaces bytes that are no UTF-8."""
@@ -136,7 +136,7 @@ class NameTable:
         """
         import pyarrow.compute as pc
 
-        from evener.kernels.cpu import names as kernels
+        from evener.kernels.cpu.partition import replace_by_place
 
         count, size = len(self), int(self._counts[1])
         memory.require(_ORDER_BYTES * count + 2 * size, f"the ids of {self._where}")
@@ -147,7 +147,7 @@ class NameTable:
         numbers = np.empty(count, np.uint32)
         numbers[order] = np.arange(count, dtype=np.uint32)
         for ends in codes:
-            kernels.number_by_table(ends, numbers, self._parts)
+            replace_by_place(numbers, ends)
         return text_array(strings), None
 
     def _strings(self, order: NDArray[np.uint32]) -> Any:

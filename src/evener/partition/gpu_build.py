@@ -139,15 +139,15 @@ class RowsBuild:
             degree = self.degrees_in("in", self.element.run(out_degree.copy))
         return None if degree is None else (out_degree, degree)
 
-    def degrees_in(self, direction: str, others: Any = None) -> Any:
-        """Return the edges of each vertex in a direction, added to `others`; None if they are too many."""
+    def degrees_in(self, direction: str, total: Any = None) -> Any:
+        """Return `total` with the edges of each vertex in a direction added; None if they are too many."""
         element, graph, offsets = self.element, self.graph, self.offsets.get(direction)
         if offsets is None and direction in graph.stored_directions:
             offsets = self.offsets_of(direction)
         elif offsets is None:
             counted = graph.in_degree() if direction == "in" else graph.out_degree()
             offsets = element.upload(np.cumsum(np.append(np.uint64(0), counted), dtype=np.uint64))
-        degree = element.allocate(graph.n, np.uint32, 0) if others is None else others
+        degree = element.allocate(graph.n, np.uint32, 0) if total is None else total
         # The kernel returns the complement of the highest degree.
         highest = (1 << 64) - 1 - self.result("add_degrees", offsets, degree)
         return None if highest > MAX_DEGREE else degree

@@ -44,10 +44,10 @@ _LOW_BITS = np.uint64(63)
 _WORD = np.uint64(64)
 # Largest chunk of queue parts.
 _QUEUE_CHUNK = np.uint64(16)
-# The same, for a step over many edges; and vertices of the queue, and edges of a row, to prefetch.
+# Largest chunk of queue parts in a step over many edges.
 _FLOOD_CHUNK = np.uint64(64)
-_QUEUE_AHEAD = np.uint64(8)
-_LINE = np.uint64(16)
+# Parts between the row that such a step reads and the row that it prefetches, and edges of a cache line.
+_QUEUE_AHEAD, _LINE = np.uint64(8), np.uint64(16)
 # Words of 64 vertices in a chunk.
 _WORD_CHUNK = np.uint64(64)
 # Rows between the row that a bottom-up step reads and the row that it prefetches.
@@ -373,18 +373,10 @@ def bottom_up_step(
 
 @inline_step
 def _edges_reached_chunk(offsets, distance, first, last):
-    edges = offsets[last] - offsets[first]
-    while first < last:
-        # Most vertices are reached, so most offsets are not read.
-        end = min(first + _WORD, last)
-        nearest = np.int32(0)
-        for v in range(first, end):
-            nearest = min(nearest, distance[v])
-        if nearest < 0:
-            for v in range(first, end):
-                if distance[v] < 0:
-                    edges -= offsets[v + _ONE] - offsets[v]
-        first = end
+    edges = _ZERO
+    for v in range(first, last):
+        if distance[v] >= 0:
+            edges += offsets[v + _ONE] - offsets[v]
     return edges
 
 

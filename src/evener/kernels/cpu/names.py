@@ -4,7 +4,7 @@ Each distinct name gets a code. A thread claims a free slot with a compare-and-s
 with another. Two names of at most 16 bytes are compared in their slots.
 
 Encoding: `slots` uint64[3 * capacity] has two words of a name, and its length and code. The words are the
-bytes of a short name. Of a longer name they are the hash, and the place in `arena` uint8, which has the bytes
+bytes of a short name. They are the hash of a longer name and its place in `arena` uint8, which has the bytes
 of all names. `begins` uint64 and `lengths` uint32 are the places of the names there, by code. `counts`
 uint64[2] are the numbers of names and of bytes in the arena. `scratch` uint64[parts, BLOCK, 5] has the names
 that a part looks up: begin or code, length, two words, and first slot.
@@ -27,7 +27,7 @@ from evener.kernels.cpu.simd import load_word, prefetch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "DONE", "FULL", "ODD", "Syntax", "Table", "number_by_table", "pack_names", "read_lines"]
+__all__ = ["BLOCK", "DONE", "FULL", "ODD", "Syntax", "Table", "pack_names", "read_lines"]
 __all__ += ["read_strings", "rehash", "words_of", "write_characters"]
 
 
@@ -206,25 +206,10 @@ def _split_block(text, at, stop, separator, comments, ends, names):
 
 
 @inline_step
-def _read_part(
-    text,
-    at,
-    stop,
-    separator,
-    comments,
-    ends,
-    row,
-    src,
-    dst,
-    names,
-    slots,
-    arena,
-    begins,
-    lengths,
-    counts,
-    limit,
-):
+def _read_part(text, syntax, at, stop, row, src, dst, names, table):
     """Read lines; return where the next line begins, the next row, and the state."""
+    separator, comments, ends = syntax
+    slots, arena, begins, lengths, counts, limit = table
     while at < stop:
         if load(counts, _ZERO) >= limit:
             return at, row, FULL
@@ -246,17 +231,15 @@ def read_lines(text, syntax, at, stops, rows, states, src, dst, scratch, table):
     `at`, `stops` and `rows` uint64[parts] and `states` int64[parts] are the state of each part. A part stops
     if the table is full, and goes on from there in the next call.
     """
-    separator, comments, ends = syntax
-    slots, arena, begins, lengths, counts, limit = table
     for part in prange(len(at)):
         at[part], rows[part], states[part] = _read_part(
-            text, at[part], stops[part], separator, comments, ends, rows[part], src, dst, scratch[part],
-            slots, arena, begins, lengths, counts, limit,
-        )  # fmt: skip
+            text, syntax, at[part], stops[part], rows[part], src, dst, scratch[part], table
+        )
 
 
 @inline_step
-def _code_strings(text, offsets, row, stop, codes, names, slots, arena, begins, lengths, counts, limit):
+def _code_strings(text, offsets, row, stop, codes, names, table):
+    slots, arena, begins, lengths, counts, limit = table
     while row < stop:
         if load(counts, _ZERO) >= limit:
             return row
@@ -277,12 +260,8 @@ def read_strings(text, offsets, at, stops, codes, scratch, table):
 
     `at` has the next string of each part.
     """
-    slots, arena, begins, lengths, counts, limit = table
     for part in prange(len(at)):
-        at[part] = _code_strings(
-            text, offsets, at[part], stops[part], codes, scratch[part], slots, arena, begins, lengths, counts,
-            limit,
-        )  # fmt: skip
+        at[part] = _code_strings(text, offsets, at[part], stops[part], codes, scratch[part], table)
 
 
 @inline_step
@@ -378,16 +357,3 @@ def write_characters(packed, offsets, characters, parts):
     for p in prange(parts):
         n = len(characters)
         _characters_slice(packed, offsets, slice_bound(n, p, parts), slice_bound(n, p + 1, parts), characters)
-
-
-@inline_step
-def _table_slice(codes, first, last, numbers):
-    for e in range(first, last):
-        codes[e] = numbers[codes[e]]
-
-
-@parallel
-def number_by_table(codes, numbers, parts):
-    """Replace each code by its number."""
-    for p in prange(parts):
-        _table_slice(codes, slice_bound(len(codes), p, parts), slice_bound(len(codes), p + 1, parts), numbers)

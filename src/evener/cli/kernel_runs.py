@@ -125,7 +125,8 @@ def _error_of(check: Callable[[Result], None], answer: Result) -> EvenerError | 
 
 
 def _reads_weights(spec: AlgorithmSpec) -> bool:
-    return spec.name == "sssp" or any(option.name == "weights" for option in spec.options)
+    """Return whether an algorithm may read weights: its option or its summary names them."""
+    return "weights" in spec.summary or any(option.name == "weights" for option in spec.options)
 
 
 def _elements() -> tuple[list[str], ...]:
